@@ -127,23 +127,23 @@ func open(o object.Object, kind string, shared bool) (out []place) {
 
 // gateways reports whether an object is led to by a gateway that the nodes do not have.
 func gateways(nodes []*object.Node) func(object.Object) bool {
-	made := map[string]bool{"": true, "mesh": true}
+	seen := map[string]bool{"": true, "mesh": true}
 	for _, n := range nodes {
 		if n.Object.Kind() == "Gateway" {
-			made[n.Object.Name()] = true
+			seen[n.Object.Name()] = true
 		}
 	}
 	return func(o object.Object) bool {
 		for _, ref := range o.List("spec", "parentRefs") {
 			m, _ := ref.(map[string]any)
 			name, _ := m["name"].(string)
-			if (m["kind"] == nil || m["kind"] == "Gateway") && !made[name] {
+			if (m["kind"] == nil || m["kind"] == "Gateway") && !seen[name] {
 				return true
 			}
 		}
 		for _, ref := range o.List("spec", "gateways") {
 			name, _ := ref.(string)
-			if !made[name[strings.LastIndex(name, "/")+1:]] {
+			if !seen[name[strings.LastIndex(name, "/")+1:]] {
 				return true
 			}
 		}
@@ -184,7 +184,8 @@ func (w *rewriter) findHosts(nodes []*object.Node) (errs object.Errors) {
 	}
 	names := object.SortedKeys(hosts)
 	if len(names) > 1 && !strings.Contains(w.rules.Host.Text, hostPlace) {
-		errs = append(errs, w.rules.fail("host", w.rules.Host, "add ${host} to it", "the rule is for one host, and %d are served: %s", len(names), strings.Join(names, ", ")))
+		errs = append(errs, w.rules.fail("host", w.rules.Host, "add ${host} to it",
+			"the rule is for one host, and %d are served: %s", len(names), strings.Join(names, ", ")))
 	}
 	errs = append(errs, w.rules.ambiguous("host", w.rules.Host, hostPlace, names)...)
 	maps.Copy(w.names, hosts)
@@ -204,21 +205,21 @@ func (w *rewriter) inCluster(o object.Object, host string) bool {
 }
 
 // find returns the texts at a path below v.
-func find(v any, at object.Path, steps []string) (out []place) {
+func find(v any, path object.Path, steps []string) (out []place) {
 	if len(steps) == 0 {
 		if text, ok := v.(string); ok && text != "" {
-			return []place{{at, text}}
+			return []place{{path, text}}
 		}
 		return nil
 	}
 	if list, ok := v.([]any); ok && steps[0] == "*" {
 		for i, item := range list {
-			out = append(out, find(item, at.Append(object.Index(i)), steps[1:])...)
+			out = append(out, find(item, path.Append(object.Index(i)), steps[1:])...)
 		}
 		return out
 	}
 	if m, ok := v.(map[string]any); ok {
-		return find(m[steps[0]], at.Append(object.Field(steps[0])), steps[1:])
+		return find(m[steps[0]], path.Append(object.Field(steps[0])), steps[1:])
 	}
 	return nil
 }

@@ -17,9 +17,9 @@ const (
 	leaveOut  = "leave it out in previews, so that the cluster chooses one, or " + ofAnother
 )
 
-// Rewrite returns the nodes of a render in the preview of the rules. Every object that belongs to
-// a namespace must name it; ofCluster reports whether a node belongs to none. Nodes are not
-// changed. Mistakes have no position, except those of a rule: they name the node and the path.
+// Rewrite returns the nodes of a render in the preview of the rules. Every object that belongs to a
+// namespace must name it; ofCluster reports whether a node belongs to the cluster. Nodes are not
+// changed. Mistakes name the node and the path; only mistakes of a rule have a position.
 func Rewrite(rules Rules, nodes []*object.Node, ofCluster func(*object.Node) bool) ([]*object.Node, object.Errors) {
 	var errs object.Errors
 	for _, n := range nodes {
@@ -39,14 +39,15 @@ func Rewrite(rules Rules, nodes []*object.Node, ofCluster func(*object.Node) boo
 	return out, errs
 }
 
-// single returns the mistakes in an object of which a cluster can hold only one.
+// single returns the mistakes in an object that can exist only once in a cluster.
 func single(n *object.Node, ofCluster bool) (errs object.Errors) {
 	o := n.Object
 	if ofCluster && !isNamespace(o) {
 		errs = append(errs, fail(n.ID, object.Fields("kind"), ofAnother, "%s belongs to the cluster: all previews would share it", o.Ref()))
 	}
 	if strings.HasPrefix(o.Namespace(), "kube-") {
-		errs = append(errs, fail(n.ID, object.Fields("metadata", "namespace"), ofAnother, "%s is in a namespace of Kubernetes: all previews would share it", o.Ref()))
+		errs = append(errs, fail(n.ID, object.Fields("metadata", "namespace"), ofAnother,
+			"%s is in a namespace of Kubernetes: all previews would share it", o.Ref()))
 	}
 	if addresses := o.List("spec", "addresses"); o.Kind() == "Gateway" && len(addresses) > 0 {
 		errs = append(errs, fail(n.ID, object.Fields("spec", "addresses"), leaveOut, "the addresses are fixed: previews would fight over them"))
@@ -55,21 +56,23 @@ func single(n *object.Node, ofCluster bool) (errs object.Errors) {
 	if isText {
 		return errs
 	}
-	walk(map[string]any(o), nil, func(at object.Path, v any) {
-		why := fixed(at[len(at)-1].Name, v)
+	walk(map[string]any(o), nil, func(path object.Path, v any) {
+		why := fixed(path[len(path)-1].Name, v)
 		if why != "" {
-			errs = append(errs, fail(n.ID, at, leaveOut, "%s: previews would fight over it", why))
+			errs = append(errs, fail(n.ID, path, leaveOut, "%s: previews would fight over it", why))
 		}
 	})
 	return errs
 }
 
-// fixed returns what a field takes of a cluster or a node that is there only once, or "" if it
-// takes none.
+// fixed returns what a field takes of a cluster or a node that is there only once, or "" for any
+// other field.
 func fixed(field string, v any) string {
 	number, isNumber := v.(int64)
 	text, isText := v.(string)
 	list, _ := v.([]any)
+
+	// 0 and "" leave the choice to the cluster.
 	switch field {
 	case "nodePort", "healthCheckNodePort", "hostPort":
 		if isNumber && number != 0 {
@@ -96,17 +99,17 @@ func fixed(field string, v any) string {
 }
 
 // walk calls yield for every field below v, in order.
-func walk(v any, at object.Path, yield func(at object.Path, v any)) {
+func walk(v any, path object.Path, yield func(path object.Path, v any)) {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, name := range object.SortedKeys(v) {
-			in := at.Append(object.Field(name))
+			in := path.Append(object.Field(name))
 			yield(in, v[name])
 			walk(v[name], in, yield)
 		}
 	case []any:
 		for i, item := range v {
-			walk(item, at.Append(object.Index(i)), yield)
+			walk(item, path.Append(object.Index(i)), yield)
 		}
 	}
 }
@@ -114,8 +117,8 @@ func walk(v any, at object.Path, yield func(at object.Path, v any)) {
 func isNamespace(o object.Object) bool { return o.Kind() == "Namespace" && o.Group() == "" }
 
 // fail returns a mistake in a part of an object.
-func fail(id object.ID, at object.Path, hint, format string, args ...any) *object.Error {
-	return &object.Error{Stage: object.StageCheck, Node: id, Path: at.String(), Err: fmt.Errorf(format, args...), Hint: hint}
+func fail(id object.ID, path object.Path, hint, format string, args ...any) *object.Error {
+	return &object.Error{Stage: object.StageCheck, Node: id, Path: path.String(), Err: fmt.Errorf(format, args...), Hint: hint}
 }
 
 // one returns the mistake that an error of a rule is.

@@ -15,9 +15,9 @@ import (
 // rewriter replaces namespaces and names in objects.
 type rewriter struct {
 	rules *Rules
-	// namespaces are those of the render, with those of the preview.
+	// namespaces has each namespace of the render with its namespace of the preview.
 	namespaces map[string]string
-	// names are hosts that are served, and services by NAME.NAMESPACE, with those of the preview.
+	// names has each served host, and each service by NAME.NAMESPACE, with its name in the preview.
 	names map[string]string
 	// refs is set where texts refer to objects as NAMESPACE/NAME.
 	refs bool
@@ -26,15 +26,15 @@ type rewriter struct {
 // findNamespaces finds the namespaces of the render.
 func (w *rewriter) findNamespaces(nodes []*object.Node) (errs object.Errors) {
 	w.namespaces = map[string]string{}
-	all := slices.Clone(w.rules.From)
+	names := slices.Clone(w.rules.From)
 	for _, n := range nodes {
-		all = append(all, n.Object.Namespace())
+		names = append(names, n.Object.Namespace())
 		if isNamespace(n.Object) {
-			all = append(all, n.Object.Name())
+			names = append(names, n.Object.Name())
 		}
 	}
-	slices.Sort(all)
-	for _, name := range slices.Compact(all) {
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
 		if name == "" || w.rules.own(name) || strings.HasPrefix(name, "kube-") {
 			continue
 		}
@@ -51,7 +51,7 @@ func (w *rewriter) findNamespaces(nodes []*object.Node) (errs object.Errors) {
 // findServices finds the services of the render by the names that other pods call them by.
 func (w *rewriter) findServices(nodes []*object.Node) {
 	w.names = map[string]string{}
-	before := map[string][]string{} // What leads to a namespace, which may be that of the preview already.
+	before := map[string][]string{} // The namespaces that a namespace of the preview stands for; it may be the same already.
 	for from, to := range w.namespaces {
 		before[from] = append(before[from], from)
 		before[to] = append(before[to], from)
@@ -160,10 +160,10 @@ func ofNamespaces(field string) bool {
 }
 
 var (
-	// inNamespace is where a text names a namespace: the DNS name of a service, the identity of
-	// an account, an argument.
+	// inNamespace matches the places of namespaces in a text: the DNS name of a service, the
+	// identity of an account, an argument.
 	inNamespace = regexp.MustCompile(`(^|[^A-Za-z0-9-])(kubernetes\.default\.svc\b)|(\.)([a-z0-9-]+)(\.svc\b)|(/ns/)([a-z0-9-]+)(/sa/)|(--(?:[a-z-]+-)?namespace=)([a-z0-9-]+)`)
-	// hostName is a name, as long as it goes, or an escape that ends one.
+	// hostName matches the longest name, or an escape that ends a name.
 	hostName = regexp.MustCompile(`%[0-9A-Fa-f]{2}|\\[nrt]|(?:\*\.)?[A-Za-z0-9_][A-Za-z0-9_.-]*`)
 )
 
@@ -174,11 +174,11 @@ func (w *rewriter) rewriteText(s string) string {
 		return s
 	}
 
-	// A namespace is rewritten where its place in the text tells that it is one.
+	// A namespace is rewritten where its place in the text tells that it is a namespace.
 	s = inNamespace.ReplaceAllStringFunc(s, func(found string) string {
 		m := inNamespace.FindStringSubmatch(found)
 		for _, part := range [][3]int{{3, 4, 5}, {6, 7, 8}, {9, 10, 0}} {
-			to, ok := w.namespaces[m[part[1]]]
+			namespace, ok := w.namespaces[m[part[1]]]
 			if !ok {
 				continue
 			}
@@ -186,7 +186,7 @@ func (w *rewriter) rewriteText(s string) string {
 			if part[2] > 0 {
 				end = m[part[2]]
 			}
-			return m[part[0]] + to + end
+			return m[part[0]] + namespace + end
 		}
 		return found
 	})
@@ -194,20 +194,20 @@ func (w *rewriter) rewriteText(s string) string {
 	// A host is rewritten unless it is the end of a longer name.
 	var b strings.Builder
 	last := 0
-	for _, at := range hostName.FindAllStringIndex(s, -1) {
-		name := strings.TrimRight(s[at[0]:at[1]], ".")
-		to, ok := w.names[strings.ToLower(name)]
-		if !ok || continues(s[:at[0]]) {
+	for _, bounds := range hostName.FindAllStringIndex(s, -1) {
+		name := strings.TrimRight(s[bounds[0]:bounds[1]], ".")
+		namespace, ok := w.names[strings.ToLower(name)]
+		if !ok || continues(s[:bounds[0]]) {
 			continue
 		}
-		b.WriteString(s[last:at[0]] + to)
-		last = at[0] + len(name)
+		b.WriteString(s[last:bounds[0]] + namespace)
+		last = bounds[0] + len(name)
 	}
 	return b.String() + s[last:]
 }
 
-// continues reports whether a name is the end of a longer one, which a placeholder begins, or
-// the domain of an address of mail.
+// continues reports whether a name is the end of a longer name, which a placeholder begins, or the
+// domain of an address of mail.
 func continues(before string) bool {
 	const near = 256 // An address of mail is no longer, and a text may be.
 	before = before[max(0, len(before)-near):]

@@ -22,17 +22,18 @@ const (
 	labelCharacters = "abcdefghijklmnopqrstuvwxyz0123456789-"
 )
 
-// Rules are those of a project for one preview. The zero value is no preview.
+// Rules are the rules of a project for one preview. The zero value is no preview.
 type Rules struct {
-	// ID is that of the preview, see [spec.CheckPreview].
+	// ID names the preview, see [spec.CheckPreview].
 	ID string
 	spec.Previews
 	// From are the namespaces that the specs have without a preview, sorted.
 	From []string
 }
 
-// Enter returns the namespace of the preview in place of one, which it adds to r.From. One that
-// is the preview's own already stays, such as the destination of an Application of Argo CD.
+// Enter returns the namespace of the preview in place of a namespace of the render, which it adds
+// to r.From. The preview's own namespace stays, such as the destination of an Application of Argo
+// CD.
 func (r *Rules) Enter(namespace string) (string, error) {
 	if base := r.Base(namespace); base != "" && !slices.Contains(r.From, base) {
 		r.From = append(r.From, base)
@@ -62,29 +63,30 @@ func (r *Rules) Base(namespace string) string {
 	return namespace[len(before) : len(namespace)-len(after)]
 }
 
-// namespace returns the namespace of the preview in place of another one.
-func (r *Rules) namespace(from string) (string, error) {
-	if r.own(from) {
-		return from, nil
+// namespace returns the namespace of the preview in place of a namespace of the render.
+func (r *Rules) namespace(name string) (string, error) {
+	if r.own(name) {
+		return name, nil
 	}
-	to := strings.Replace(r.fill(r.Namespace.Text), namespacePlace, from, 1)
-	if bad := document.BadLabel(to); bad != "" {
-		return "", r.fail("namespace", r.Namespace, "shorten the rule or the name of the preview", "the namespace %q of preview %s, for %q, %s", to, r.ID, from, bad)
+	namespace := strings.Replace(r.fill(r.Namespace.Text), namespacePlace, name, 1)
+	if bad := document.BadLabel(namespace); bad != "" {
+		return "", r.fail("namespace", r.Namespace, "shorten the rule or the name of the preview",
+			"the namespace %q of preview %s, for %q, %s", namespace, r.ID, name, bad)
 	}
-	return to, nil
+	return namespace, nil
 }
 
-// host returns the host of the preview in place of another one, in lower case.
-func (r *Rules) host(from string) (string, error) {
-	to := strings.Replace(r.fill(r.Host.Text), hostPlace, from, 1)
-	if !kinds.Subdomain(strings.TrimPrefix(to, "*."), 1) {
+// host returns the host of the preview in place of a host of the render, in lower case.
+func (r *Rules) host(name string) (string, error) {
+	host := strings.Replace(r.fill(r.Host.Text), hostPlace, name, 1)
+	if !kinds.Subdomain(strings.TrimPrefix(host, "*."), 1) {
 		hint := "a host has at most 253 characters, and 63 between two dots"
-		if strings.HasPrefix(from, "*.") {
+		if strings.HasPrefix(name, "*.") {
 			hint = "serve hosts by their names, or begin the rule with ${host}, such as ${host}.${preview}.example.com"
 		}
-		return "", r.fail("host", r.Host, hint, "%q is no host: it is that of preview %s in place of %q", to, r.ID, from)
+		return "", r.fail("host", r.Host, hint, "%q is no host: it is that of preview %s in place of %q", host, r.ID, name)
 	}
-	return to, nil
+	return host, nil
 }
 
 // fill replaces the placeholder of the preview in a rule.
@@ -111,19 +113,22 @@ func (r *Rules) ambiguous(field string, rule spec.Text, place string, names []st
 		first, last, end = last, first, len(placeholder)
 	}
 	between := rule.Text[first+end : last]
+
+	// Every cut of a longer name may give the name of another host, and then of a preview.
 	var errs object.Errors
 	for _, long := range names {
 		for i := range long {
 			if !strings.HasPrefix(long[i:], between) {
 				continue
 			}
-			short, rest := long[i+len(between):], long[:i]
+			short, preview := long[i+len(between):], long[:i]
 			if ahead {
-				short, rest = rest, short
+				short, preview = preview, short
 			}
 			// What is left of the longer name is a part of the name of a preview.
 			_, found := slices.BinarySearch(names, short)
-			if found && rest != "" && strings.Trim(rest+between, labelCharacters) == "" && strings.Trim(rest, "-") == rest {
+			isLabel := strings.Trim(preview+between, labelCharacters) == "" && strings.Trim(preview, "-") == preview
+			if found && preview != "" && isLabel {
 				errs = append(errs, r.fail(field, rule, "put a text between the placeholders that no name has, such as -pr-",
 					"two previews can have one %s, because there are %q and %q", field, short, long))
 			}
