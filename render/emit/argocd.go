@@ -100,14 +100,15 @@ func (a *argo) options(n *object.Node) string {
 		case i < 0 && !clash(out, option):
 			out = append(out, option)
 		case i < 0 || out[i] != option:
-			a.warn(n, annotationPath(dialect.ArgoSyncOptions), "", "%q is kept, although apply of the node requires %s", strings.Join(out, ","), option)
+			a.warn(n, annotationPath(dialect.ArgoSyncOptions), "",
+				"%q is kept, although apply of the node requires %s", strings.Join(out, ","), option)
 		}
 	}
 	return strings.Join(out, ",")
 }
 
-// clash reports whether option cannot be combined with those in list: Replace
-// and Force combined delete and create the object at every sync.
+// clash reports whether option cannot be combined with the options in list: Replace and Force
+// combined delete and create the object at every sync.
 func clash(list []string, option string) bool {
 	switch option {
 	case "Force=true":
@@ -128,6 +129,8 @@ func (a *argo) desired(n *object.Node) []string {
 	if policy.Deletion == object.DeletionOrphan {
 		out = append(out, "Delete=false")
 	}
+
+	// A mode is an option of the sync.
 	switch policy.Mode {
 	case object.ModeReplace:
 		out = append(out, "Replace=true")
@@ -137,10 +140,14 @@ func (a *argo) desired(n *object.Node) []string {
 	if r := n.Object.Ref(); object.IsCustom(r.Group) && !a.kinds[r.GroupKind()] {
 		out = append(out, "SkipDryRunOnMissingResource=true")
 	}
+
+	// Client-side apply would write the whole object into an annotation.
 	if size := len(JSON(n.Object)); size >= largeObject && policy.Mode != object.ModeReplace {
 		if policy.Mode == object.ModeForce {
 			// Force is an option of client-side apply only.
-			a.warn(n, "apply.mode", "use mode Replace, or a smaller object", "Argo CD cannot force %s, which has %d bytes: above 256 KiB it must be applied on the server, which has no Force", n.Object.Ref(), size)
+			a.warn(n, "apply.mode", "use mode Replace, or a smaller object",
+				"Argo CD cannot force %s, which has %d bytes: above 256 KiB it must be applied on the server, which has no Force",
+				n.Object.Ref(), size)
 			return out
 		}
 		out = append(out, "ServerSideApply=true")
@@ -152,10 +159,11 @@ func (a *argo) desired(n *object.Node) []string {
 func (a *argo) reportTimeouts(n *object.Node) {
 	for i, r := range n.ReadyWhen {
 		if r.Timeout != "" {
+			//nolint:staticcheck // Argo CD is a name
+			err := fmt.Errorf("Argo CD has no timeout of an object: it waits for %s until it is ready, however long that takes", n.Object.Ref())
 			a.addFound(n, &object.Error{
 				Severity: object.SeverityWarning, Pos: r.Pos, Path: fmt.Sprintf("readyWhen[%d].timeout", i),
-				Err:  fmt.Errorf("Argo CD has no timeout of an object: it waits for %s until it is ready, however long that takes", n.Object.Ref()), //nolint:staticcheck // Argo CD is a name
-				Hint: "remove timeout, or deliver with Flux",
+				Err: err, Hint: "remove timeout, or deliver with Flux",
 			})
 		}
 	}

@@ -74,6 +74,8 @@ func newCELError(text string, line, column int, message string) *celError {
 	if end < len(runes) {
 		near += "…"
 	}
+
+	// The message of the parser is cut to its first sentence.
 	message, _, _ = strings.Cut(message, "\n")
 	message = strings.TrimPrefix(message, "Syntax error: ")
 	// What else may stand there is most of the language.
@@ -153,7 +155,8 @@ func asHas(e ast.Expr) (of ast.SelectExpr, ok bool) {
 		return nil, false
 	}
 	call := e.AsCall()
-	if call.FunctionName() != operators.Has || call.IsMemberFunction() || len(call.Args()) != 1 || call.Args()[0].Kind() != ast.SelectKind {
+	isHas := call.FunctionName() == operators.Has && !call.IsMemberFunction()
+	if !isHas || len(call.Args()) != 1 || call.Args()[0].Kind() != ast.SelectKind {
 		return nil, false
 	}
 	return call.Args()[0].AsSelect(), true
@@ -167,7 +170,7 @@ func asOperator(e ast.Expr) (name string, args []ast.Expr) {
 	return e.AsCall().FunctionName(), e.AsCall().Args()
 }
 
-// literal reads a constant; ok is false where e is none.
+// literal reads a constant; ok is false for any other expression.
 func literal(e ast.Expr) (v ref.Val, ok bool) {
 	if e.Kind() != ast.LiteralKind {
 		return nil, false

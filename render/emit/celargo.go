@@ -5,6 +5,7 @@ package emit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/cel-go/common/ast"
@@ -117,7 +118,7 @@ func (t toLua) selection(s ast.SelectExpr, in scope) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if l, ok := of.([]any); ok && (l[0] == root || l[0] == "var" || l[0] == ".") {
+	if l, ok := of.([]any); ok && slices.Contains([]any{root, "var", "."}, l[0]) {
 		return append(l[:len(l):len(l)], s.FieldName()), nil
 	}
 	return []any{".", of, s.FieldName()}, nil

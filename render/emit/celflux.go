@@ -79,7 +79,7 @@ func (g *guarded) or(a, b ast.Expr) ast.Expr {
 func (g *guarded) holds(e ast.Expr, in scope) ast.Expr { return g.decide(e, in, true) }
 func (g *guarded) fails(e ast.Expr, in scope) ast.Expr { return g.decide(e, in, false) }
 
-// decide does the work of holds if want is true, and that of fails if it is false.
+// decide does the work of holds if want is true, and of fails if it is false.
 func (g *guarded) decide(e ast.Expr, in scope, want bool) ast.Expr {
 	both, either := g.and, g.or
 	if !want {
@@ -149,17 +149,17 @@ func (g *guarded) atom(e ast.Expr, in scope, want bool) ast.Expr {
 
 // guards returns the conjunction of what must be there for e to have a value.
 func (g *guarded) guards(e ast.Expr, in scope) ast.Expr {
-	all := g.truth(true)
+	conjunction := g.truth(true)
 	seen := map[string]bool{}
 	add := func(guard ast.Expr) {
 		text, err := parser.Unparse(guard, ast.NewSourceInfo(nil))
 		if err == nil && !seen[text] {
 			seen[text] = true
-			all = g.and(all, guard)
+			conjunction = g.and(conjunction, guard)
 		}
 	}
 	g.collect(e, in, in, add)
-	return all
+	return conjunction
 }
 
 // collect calls add for each field that e reads, outermost first. Fields of a
@@ -304,8 +304,8 @@ func (g *guarded) copies(list []ast.Expr, in scope) []ast.Expr {
 }
 
 // lose notes, once, what Flux cannot express.
-func (g *guarded) lose(what string) {
-	if !slices.Contains(g.lost, what) {
-		g.lost = append(g.lost, what)
+func (g *guarded) lose(variable string) {
+	if !slices.Contains(g.lost, variable) {
+		g.lost = append(g.lost, variable)
 	}
 }

@@ -24,9 +24,9 @@ type Options struct {
 	Reference string
 	// Insecure is set if Repository is reached without TLS.
 	Insecure bool
-	// FluxNamespace is where the Flux objects go; flux-system where it is "".
+	// FluxNamespace is the namespace of the Flux objects; flux-system where it is "".
 	FluxNamespace string
-	// Interval is that of the Flux objects; an hour where it is zero.
+	// Interval is the interval of the Flux objects; an hour where it is zero.
 	Interval time.Duration
 	// HealthConfigured is set if the argocd-cm of the cluster holds the checks of
 	// [HealthConfig]. Where it is false, every kind whose readyWhen needs
@@ -46,7 +46,7 @@ type Options struct {
 type File struct {
 	Path string
 	Data []byte
-	// Node is the node that the file holds, "" where it holds none.
+	// Node is the node that the file holds, "" for any other file.
 	Node object.ID
 	// Wave is the wave of the node.
 	Wave int

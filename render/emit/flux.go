@@ -21,10 +21,10 @@ func checkFlux(opts Options) error {
 	// What is written may hold a password, so that no message repeats it.
 	rest, ok := strings.CutPrefix(opts.Repository, "oci://")
 	if !ok || rest == "" || strings.ContainsAny(opts.Repository+opts.Reference, " \t\n@?#") {
-		return mistake("repository is not an OCI repository: expected a reference such as oci://registry.example/team/shop, without credentials: " +
-			"these belong in a Secret of the cluster that secretRef of the OCIRepository names")
+		return mistake("repository is not an OCI repository: expected a reference such as oci://registry.example/team/shop, " +
+			"without credentials: these belong in a Secret of the cluster that secretRef of the OCIRepository names")
 	}
-	if opts.Interval < 0 || opts.Interval > 0 && opts.Interval < time.Second {
+	if opts.Interval != 0 && opts.Interval < time.Second {
 		return mistake("interval %s is too short: expected at least 1s", opts.Interval)
 	}
 	return nil
@@ -50,7 +50,8 @@ func (w *writer) writeLayers() {
 // Ropewalk writes the Kustomization that applies it. Without spec.decryption,
 // kustomize-controller 1.9.5 applies a Secret with stringData as it is, with its ciphertext.
 func (w *writer) warnEncrypted(n *object.Node) {
-	if w.opts.Repository != "" && !w.opts.DecryptionConfigured && n.Object.Group() == "" && n.Object.Text("sops", "mac") != "" {
+	isEncrypted := n.Object.Group() == "" && n.Object.Text("sops", "mac") != ""
+	if w.opts.Repository != "" && !w.opts.DecryptionConfigured && isEncrypted {
 		w.warn(n, "", "add spec.decryption to the Kustomizations of this render",
 			"%s is encrypted with SOPS, and its Kustomization has no spec.decryption: Flux would apply the ciphertext", n.Object.Ref())
 	}
@@ -72,8 +73,8 @@ func (w *writer) fluxObject(n *object.Node) object.Object {
 	return annotated(n.Object, notes)
 }
 
-// fluxPolicies returns the annotations for the policies of n. It reports the policies that have
-// none.
+// fluxPolicies returns the annotations for the policies of n. It reports the policies that have no
+// annotation.
 func (w *writer) fluxPolicies(n *object.Node) map[string]string {
 	notes := map[string]string{}
 	r, policy := n.Object.Ref(), n.Apply.WithDefaults(n.Object.Ref())
@@ -84,16 +85,20 @@ func (w *writer) fluxPolicies(n *object.Node) map[string]string {
 		case orphan && n.Apply.Prune != nil && *n.Apply.Prune:
 			w.warn(n, "apply.prune", "", "Flux cannot prune %s and also orphan it at deletion: it does neither prune nor delete it", r)
 		case !orphan && n.Apply.Deletion == object.DeletionDelete:
-			w.warn(n, "apply.deletion", "", "Flux cannot exempt %s from pruning and also delete it with the rest: it does neither prune nor delete it", r)
+			w.warn(n, "apply.deletion", "",
+				"Flux cannot exempt %s from pruning and also delete it with the rest: it does neither prune nor delete it", r)
 		}
 	}
+
+	// A mode is an annotation, if Flux has the mode at all.
 	switch policy.Mode {
 	case object.ModeCreate:
 		notes[dialect.FluxSSA] = "IfNotPresent"
 	case object.ModeForce:
 		notes[dialect.FluxForce] = "enabled"
 	case object.ModeReplace:
-		w.warn(n, "apply.mode", "use mode Force if an immutable field is the reason", "Flux cannot replace %s: it always uses server-side apply", r)
+		w.warn(n, "apply.mode", "use mode Force if an immutable field is the reason",
+			"Flux cannot replace %s: it always uses server-side apply", r)
 	}
 	if policy.Adopt == object.AdoptMirror {
 		// With Ignore, Flux would not create it either. What it does not create it neither

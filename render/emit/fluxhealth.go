@@ -30,8 +30,9 @@ func (w *writer) fluxRule(n *object.Node, exprs []*ruleText) string {
 			continue
 		}
 		if len(flux.lost) > 0 {
-			w.reportProblems(n, []problem{{rule: i, err: fmt.Errorf("Flux cannot express %q: it has no variable for %s", e.text, strings.Join(flux.lost, ", nor for ")), //nolint:staticcheck // Flux is a name
-				hint: "read a field below it, such as has(status.phase)"}})
+			//nolint:staticcheck // Flux is a name
+			err := fmt.Errorf("Flux cannot express %q: it has no variable for %s", e.text, strings.Join(flux.lost, ", nor for "))
+			w.reportProblems(n, []problem{{rule: i, err: err, hint: "read a field below it, such as has(status.phase)"}})
 		}
 		if flux.text != "true" {
 			parts = append(parts, flux.text)

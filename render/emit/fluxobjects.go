@@ -12,9 +12,9 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// DeliveryDir is the folder of the Flux objects that deliver a render. It may
-// travel inside the artifact that they pull: each Kustomization applies the
-// folder of its own layer only, so that none applies this one.
+// DeliveryDir is the folder of the Flux objects that deliver a render. It may travel inside the
+// artifact that they pull: each Kustomization applies the folder of its own layer only, so that no
+// Kustomization applies this folder.
 const DeliveryDir = "flux"
 
 // Times of the Kustomizations: how long a layer may take to get ready, and when
@@ -107,15 +107,15 @@ func duration(d time.Duration) string {
 	return s
 }
 
-// layerHealth is what a layer waits for.
+// layerHealth lists the objects that a layer waits for.
 type layerHealth struct {
 	checks, exprs []any
-	// longest is how long the objects may take to be ready: the longest of their timeouts, where
-	// one without has that of layers.
+	// longest bounds the wait for the objects: the longest of their timeouts, or the timeout of
+	// layers for an object without a timeout.
 	longest time.Duration
 }
 
-// timeout returns how long Flux waits for the layer. It is shorter than that of layers only where
+// timeout returns how long Flux waits for the layer. It is shorter than the default only where
 // every object that it waits for has a timeout of its own.
 func (h layerHealth) timeout() time.Duration { return cmp.Or(h.longest, layerTimeout) }
 
@@ -125,20 +125,22 @@ func (w *writer) healthChecks() []layerHealth {
 	out := make([]layerHealth, len(w.plan.Waves))
 	for i, wave := range w.plan.Waves {
 		kinds := map[string][]waited{}
-		var all []*object.Node
+		var awaited []*object.Node
 		for _, n := range wave.Nodes {
 			exprs, problems := w.ready.of(n)
 			w.reportProblems(n, problems)
 			if !w.plan.Blocking[n.ID] && len(n.ReadyWhen) == 0 {
 				continue
 			}
-			all = append(all, n)
+			awaited = append(awaited, n)
 			out[i].longest = max(out[i].longest, cmp.Or(n.Timeout(), layerTimeout))
 			kind := n.Object.Ref().GroupKind()
 			kinds[kind] = append(kinds[kind], waited{n, w.fluxRule(n, exprs)})
 		}
-		slices.SortFunc(all, func(a, b *object.Node) int { return a.Object.Ref().Compare(b.Object.Ref()) })
-		for _, n := range all {
+
+		// Checks are sorted, and the objects of a kind share an expression.
+		slices.SortFunc(awaited, func(a, b *object.Node) int { return a.Object.Ref().Compare(b.Object.Ref()) })
+		for _, n := range awaited {
 			out[i].checks = append(out[i].checks, healthCheck(n.Object))
 		}
 		for _, kind := range object.SortedKeys(kinds) {

@@ -12,9 +12,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/order"
 )
 
-// maxRule is how much of the annotation the health check reads, in bytes, and
-// maxNesting how deep its operators may nest; lua/ready.lua holds the same
-// limits.
+// maxRule limits the annotation that the health check reads, in bytes, and maxNesting the depth of
+// its operators; lua/ready.lua holds the same limits.
 const (
 	maxRule    = 2048
 	maxNesting = 30
@@ -132,7 +131,8 @@ func nativeHealth(group, kind string) string {
 // Argo CD gives them.
 func isExact(group, kind string) bool {
 	switch (object.Ref{Group: group, Kind: kind}).GroupKind() {
-	case "ExternalSecret.external-secrets.io", "SecretStore.external-secrets.io", "ClusterSecretStore.external-secrets.io", "PushSecret.external-secrets.io":
+	case "ExternalSecret.external-secrets.io", "SecretStore.external-secrets.io",
+		"ClusterSecretStore.external-secrets.io", "PushSecret.external-secrets.io":
 		return true
 	}
 	return nativeHealth(group, kind) != conditionHealth

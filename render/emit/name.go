@@ -13,7 +13,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/order"
 )
 
-// maxFileName is how long a file name may be, in bytes; file systems allow 255.
+// maxFileName limits a file name, in bytes; file systems allow 255.
 const maxFileName = 200
 
 // fileNames names the file of each node: <wave>-<kind>-<namespace>-<name>.yaml in lower case.

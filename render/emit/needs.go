@@ -45,10 +45,13 @@ func (w *writer) checkNeed(n *object.Node, path string, need object.Need, render
 	if inside == nil { // An object of the whole cluster has no namespace.
 		inside = rendered[object.Ref{Group: group, Kind: need.Kind, Name: need.Name}]
 	}
+
+	// A need is for an object of the cluster that something else applies.
 	isPath := strings.ContainsAny(need.Kind+need.Namespace+need.Name, "/%") || need.Name == "." || need.Name == ".."
 	switch {
 	case isPath: // They are parts of a request to the API server.
-		w.addFound(n, &object.Error{Pos: need.Pos, Path: path, Err: fmt.Errorf("expected names of a kind, a namespace and an object, got %q", need)})
+		err := fmt.Errorf("expected names of a kind, a namespace and an object, got %q", need)
+		w.addFound(n, &object.Error{Pos: need.Pos, Path: path, Err: err})
 	case inside != nil:
 		w.addFound(n, &object.Error{
 			Pos: need.Pos, Path: path, Err: fmt.Errorf("%s is part of the render, and needs are for what is not", need),
@@ -57,7 +60,8 @@ func (w *writer) checkNeed(n *object.Node, path string, need object.Need, render
 	case w.dialect.Name != dialect.Plain && !w.opts.Awaited:
 		w.addFound(n, &object.Error{
 			Severity: object.SeverityWarning, Pos: need.Pos, Path: path,
-			Err:  fmt.Errorf("%s cannot wait for %s, which is not part of the render: it applies %s without it", w.dialect.Title, need, n.Object.Ref()),
+			Err: fmt.Errorf("%s cannot wait for %s, which is not part of the render: it applies %s without it",
+				w.dialect.Title, need, n.Object.Ref()),
 			Hint: "deliver it by a Transform with spec.delivery.type Flux, whose controller waits",
 		})
 	}

@@ -58,8 +58,8 @@ type problem struct {
 	hint  string
 }
 
-// rules reads readiness rules, each text once: the same few stand on many
-// nodes, and reading and translating them is what they cost.
+// rules reads readiness rules, each text once: the same few texts stand on many nodes, and most of
+// their cost is in reading and translating.
 type rules struct {
 	known map[string]*ruleText
 }
@@ -103,8 +103,8 @@ func (r rules) get(text string) *ruleText {
 }
 
 // of returns the readiness rules of n. Only what an author wrote is parsed to find mistakes. The
-// rules of Ropewalk have none, and the first parse of a process costs as much as the rest of a
-// small render.
+// rules of Ropewalk have no mistakes, and the first parse of a process costs as much as the rest of
+// a small render.
 func (r rules) of(n *object.Node) ([]*ruleText, []problem) {
 	var exprs []*ruleText
 	var problems []problem
@@ -134,21 +134,23 @@ func (r rules) annotation(n *object.Node) (string, []problem) {
 	if len(problems) > 0 || len(exprs) == 0 {
 		return "", problems
 	}
-	all := []any{"and"}
+	conjunction := []any{"and"}
 	for i, e := range exprs {
 		tree, err := e.lua()
 		if err != nil {
-			problems = append(problems, problem{rule: i, err: fmt.Errorf("Argo CD cannot express %q: %w; it uses its built-in health of the kind", e.text, err), //nolint:staticcheck // Argo CD is a name
-				hint: "fields, has(), comparisons, &&, ||, !, ?:, in, size(), exists() and all() become Lua"})
+			const hint = "fields, has(), comparisons, &&, ||, !, ?:, in, size(), exists() and all() become Lua"
+			//nolint:staticcheck // Argo CD is a name
+			err = fmt.Errorf("Argo CD cannot express %q: %w; it uses its built-in health of the kind", e.text, err)
+			problems = append(problems, problem{rule: i, err: err, hint: hint})
 			continue
 		}
-		all = append(all, tree)
+		conjunction = append(conjunction, tree)
 	}
 
 	// One rule stands for itself, several are a conjunction.
-	var tree any = all
-	if len(all) == 2 {
-		tree = all[1]
+	var tree any = conjunction
+	if len(conjunction) == 2 {
+		tree = conjunction[1]
 	}
 
 	// The script of Argo CD has bounds, which a rule must keep.
@@ -157,11 +159,13 @@ func (r rules) annotation(n *object.Node) (string, []problem) {
 	case len(problems) > 0:
 		return "", problems
 	case len(text) > maxRule:
-		return "", []problem{{err: fmt.Errorf("the rule has %d bytes and Argo CD reads at most %d; it uses its built-in health of the kind", len(text), maxRule),
-			hint: "shorten readyWhen"}}
+		err := fmt.Errorf("the rule has %d bytes and Argo CD reads at most %d; it uses its built-in health of the kind",
+			len(text), maxRule)
+		return "", []problem{{err: err, hint: "shorten readyWhen"}}
 	case nesting(tree) > maxNesting:
-		return "", []problem{{err: fmt.Errorf("the operators of the rule nest %d deep and Argo CD follows at most %d; it uses its built-in health of the kind", nesting(tree), maxNesting),
-			hint: "flatten readyWhen"}}
+		err := fmt.Errorf("the operators of the rule nest %d deep and Argo CD follows at most %d; it uses its built-in health of the kind",
+			nesting(tree), maxNesting)
+		return "", []problem{{err: err, hint: "flatten readyWhen"}}
 	}
 	return text, nil
 }

@@ -182,8 +182,8 @@ func moveIntoExpression(e *object.Error, ready object.Ready, n *object.Node) {
 }
 
 // addFound gives e its stage, its node and its position, and adds it. The position is the line of
-// the spec. A note has the line of the module, which e.Pos holds if it is nearer than that of the
-// node.
+// the spec. A note has the line of the module, which e.Pos holds if it is nearer than the line of
+// the node.
 func (w *writer) addFound(n *object.Node, e *object.Error) {
 	e.Stage, e.Node = object.StageEmit, n.ID
 	module := e.Pos

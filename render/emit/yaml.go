@@ -136,8 +136,8 @@ func appendSpaces(b []byte, n int) []byte {
 	return b
 }
 
-// appendScalar writes everything but filled maps and lists. The argument indent is that of the
-// line that holds the key.
+// appendScalar writes everything but filled maps and lists. The argument indent belongs to the line
+// that holds the key.
 func appendScalar(b []byte, v any, indent int) []byte {
 	switch v := v.(type) {
 	case nil:

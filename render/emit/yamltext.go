@@ -26,7 +26,10 @@ func appendText(b []byte, s string) []byte {
 
 // plainSafe reports whether s means itself without quotes, in a block context.
 func plainSafe(s string) bool {
-	if s == "" || !plainStart(s) || s[len(s)-1] == ' ' || s[len(s)-1] == ':' {
+	if s == "" || !plainStart(s) {
+		return false
+	}
+	if last := s[len(s)-1]; last == ' ' || last == ':' {
 		return false
 	}
 	for i := 0; i < len(s); i++ {
@@ -55,8 +58,10 @@ func plainStart(s string) bool {
 	case isLetter(c), isDigit(c):
 		return true
 	case c == '-':
-		return len(s) > 1 && (isLetter(s[1]) || isDigit(s[1]) ||
-			s[1] == '-' && len(s) > 2 && isLetter(s[2]))
+		if len(s) > 2 && s[1] == '-' {
+			return isLetter(s[2])
+		}
+		return len(s) > 1 && (isLetter(s[1]) || isDigit(s[1]))
 	case c >= utf8.RuneSelf:
 		r, _ := utf8.DecodeRuneInString(s)
 		return unicode.IsLetter(r)
@@ -117,7 +122,7 @@ func printable(s string) bool {
 // several lines, no escapes needed, no space at the end of a line that an
 // editor would strip, and a first line that shows the indent.
 func blockSafe(s string) bool {
-	if strings.IndexByte(s, '\n') < 0 || s[0] == '\n' || s[0] == ' ' || s[0] == '\t' {
+	if strings.IndexByte(s, '\n') < 0 || strings.IndexByte("\n \t", s[0]) >= 0 {
 		return false
 	}
 	last := rune('\n')
