@@ -34,8 +34,8 @@ type Severity int
 const (
 	SeverityError Severity = iota
 	SeverityWarning
-	// SeverityNote is that of what is on record and asks for nothing, such as a policy that a spec
-	// loosens, and what it ignores by that. No option makes an error of it.
+	// SeverityNote is for the record and asks for nothing, such as a policy that a spec loosens,
+	// and what it ignores by that. No option makes an error of it.
 	SeverityNote
 )
 
@@ -71,20 +71,20 @@ type Error struct {
 	// Path is the location inside the document at Pos or inside the object Node,
 	// such as spec.input.replicas; "" where it is the document itself.
 	Path string
-	// Node is the node whose object is wrong, "" where it is none.
+	// Node is the node whose object is wrong, "" where the mistake is elsewhere.
 	Node ID
-	// Policy is the policy that was violated, "" where it is none.
+	// Policy is the policy that was violated, "" for other mistakes.
 	Policy string
 	// Reason is why the author loosened the policy, "" where the policy holds as it is.
 	Reason string
-	// Err is what is wrong and what was expected: lower-case, one line.
+	// Err describes the mistake and what was expected: lower-case, one line.
 	Err error
-	// Hint is what to do, "" where the message has it already.
+	// Hint says what to do, "" where the message has it already.
 	Hint string
 	// Notes are further positions, nearest first.
 	Notes []Note
-	// Secrets are what an excerpt of a file must not show; nil where nothing is known.
-	// Secret means that no excerpt shows anything: the value itself may be one.
+	// Secrets must not appear in an excerpt of a file; nil where no secrets are known. Secret means
+	// that no excerpt shows anything: the value itself may be a secret.
 	Secrets *Secrets `cbor:"-"`
 	Secret  bool     `cbor:"-"`
 	// Named means that the value at Path is a placeholder as a whole, which names an output and
@@ -176,7 +176,8 @@ func (es Errors) Unwrap() []error {
 // has one position, however many aliases lead to it. A field that is missing in a map has the
 // position of the map, as all other missing fields have, but another name.
 func (e *Error) Repeats(o *Error) bool {
-	return e.ofDocument() && o.ofDocument() && e.Pos == o.Pos && e.Severity == o.Severity && e.message() == o.message() && lastName(e.Path) == lastName(o.Path)
+	samePlace := e.ofDocument() && o.ofDocument() && e.Pos == o.Pos && lastName(e.Path) == lastName(o.Path)
+	return samePlace && e.Severity == o.Severity && e.message() == o.message()
 }
 
 // ofDocument reports whether e is about a place in a document that an author wrote.
@@ -228,7 +229,8 @@ func (es Errors) Sorted() Errors {
 	}
 	return slices.DeleteFunc(out, func(e *Error) bool {
 		paths := refused[e.Pos]
-		return e.Severity == SeverityWarning && e.Pos.Column > 0 && (slices.Contains(paths, "") || slices.Contains(paths, e.Path))
+		isRefused := slices.Contains(paths, "") || slices.Contains(paths, e.Path)
+		return e.Severity == SeverityWarning && e.Pos.Column > 0 && isRefused
 	})
 }
 

@@ -11,8 +11,8 @@ import (
 	"strconv"
 )
 
-// ReadJSON reads one JSON value. Every part of it gets the position pos, which is that of what
-// the user wrote to get the value.
+// ReadJSON reads one JSON value. Every part of it gets the position pos, where the user asked for
+// the value.
 func ReadJSON(data []byte, pos Pos) (Value, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()

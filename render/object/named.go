@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// Expand returns the items of a List, and those of the Lists in it. Any other object is returned
-// as it is. A List of one kind, such as a RoleList, is expanded too: it has items and no name,
-// which objects have. The error is a mistake in a List; it has no position. It is reported
+// Expand returns the items of a List, and the items of the Lists in it. Any other object is
+// returned as it is. A List of one kind, such as a RoleList, is expanded too: it has items and no
+// name, which objects have. The error is a mistake in a List; it has no position. It is reported
 // because the content of the List would be lost otherwise.
 func (o Object) Expand() ([]Object, *Error) {
 	// A List of v1 is expanded, and a List of one kind that has no name.
@@ -20,7 +20,7 @@ func (o Object) Expand() ([]Object, *Error) {
 	_, hasItems := o["items"].([]any)
 	plain := of == "" && o.APIVersion() == "v1"
 	typed := of != "" && hasItems && o.Name() == ""
-	if !isList || !plain && !typed {
+	if !isList || (!plain && !typed) {
 		return []Object{o}, nil
 	}
 
@@ -28,7 +28,8 @@ func (o Object) Expand() ([]Object, *Error) {
 	known := []string{"apiVersion", "kind", "metadata", "items"}
 	for _, name := range SortedKeys(o) {
 		if !slices.Contains(known, name) {
-			return nil, &Error{Path: name, Err: fmt.Errorf("a %s has no such field; it has %s", o.Kind(), strings.Join(known, ", ")), Hint: DidYouMean(name, known)}
+			err := fmt.Errorf("a %s has no such field; it has %s", o.Kind(), strings.Join(known, ", "))
+			return nil, &Error{Path: name, Err: err, Hint: DidYouMean(name, known)}
 		}
 	}
 	if !hasItems && o["items"] != nil {
@@ -78,25 +79,25 @@ func (o Object) NameHint() string {
 // the hint.
 func NameNodes(spec string, nodes []*Node, hint string) error {
 	// Give each node the shortest id that no other node of this round has.
-	rest := nodes
+	remaining := nodes
 	for _, name := range []func(Ref) string{
 		func(r Ref) string { return nodeName(r.Kind, r.Name) },
 		func(r Ref) string { return nodeName(r.Kind, r.Namespace, r.Name) },
 		func(r Ref) string { return nodeName(r.Kind, r.Group, r.Namespace, r.Name) },
 	} {
 		count := map[string]int{}
-		for _, n := range rest {
+		for _, n := range remaining {
 			count[name(n.Object.Ref())]++
 		}
-		var again []*Node
-		for _, n := range rest {
+		var repeated []*Node
+		for _, n := range remaining {
 			id := name(n.Object.Ref())
 			n.ID = MakeID(spec, id)
 			if count[id] > 1 {
-				again = append(again, n)
+				repeated = append(repeated, n)
 			}
 		}
-		rest = again
+		remaining = repeated
 	}
 
 	// What has the same id even with group and namespace is the same object.

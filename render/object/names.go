@@ -29,7 +29,7 @@ func Shorten(name string, most int) string {
 // my-app for "My App": a label of DNS (RFC 1123) of any length, "" where text has neither.
 func Label(text string) string {
 	out := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+		if (r >= 'a' && r <= 'z') || (r >= '0' && r <= '9') {
 			return r
 		}
 		return '-'

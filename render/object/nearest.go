@@ -11,17 +11,19 @@ import (
 	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
-// Nearest returns the known name that word was most likely meant to be. A name is near if at most
-// a third of the letters differ, where a swap of two neighbours counts as one. A name is also
-// near if it is the beginning of word or word is its beginning, and if it is one letter longer
-// than a word of two. ok is false if no name is near. In a long list only those names are
-// compared that are sorted next to word: most mistakes leave its beginning.
-func Nearest(word string, known []string) (name string, ok bool) {
+// Nearest returns the known name that word was most likely meant to be. A name is near if at most a
+// third of the letters differ, where a swap of two neighbours counts as one letter. A name is also
+// near if it is the beginning of word or word is its beginning, and if it is one letter longer than
+// a word of two. ok is false if no name is near. In a long list only those names are compared that
+// are sorted next to word: most mistakes leave its beginning.
+func Nearest(word string, names []string) (name string, ok bool) {
 	const letters, longest = 3, 64
 	best := len(word) / letters
 	lower := strings.ToLower(word)
+
+	// The nearest name wins, and of equally near names the first.
 	extended := ""
-	for _, k := range around(word, slices.Sorted(slices.Values(known))) {
+	for _, k := range around(word, slices.Sorted(slices.Values(names))) {
 		l := strings.ToLower(k)
 		if extended == "" && len(l) > letters && strings.HasPrefix(lower, l) {
 			extended = k
@@ -56,8 +58,8 @@ func around(word string, sorted []string) []string {
 }
 
 // DidYouMean returns the hint that names the nearest known name, or "" if none is near.
-func DidYouMean(word string, known []string) string {
-	if name, ok := Nearest(word, known); ok {
+func DidYouMean(word string, names []string) string {
+	if name, ok := Nearest(word, names); ok {
 		return fmt.Sprintf("did you mean %q?", name)
 	}
 	return ""
@@ -78,7 +80,8 @@ func Distance(a, b string) int {
 				cost = 0
 			}
 			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+			hasNeighbours := i > 1 && j > 1
+			if hasNeighbours && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
 				row[j] = min(row[j], before[j-2]+1)
 			}
 		}
@@ -87,15 +90,15 @@ func Distance(a, b string) int {
 	return last[len(b)]
 }
 
-// Suggest returns the hint for an unknown word: the nearest known one, or all of them.
-func Suggest(word string, known []string) string {
-	if hint := DidYouMean(word, known); hint != "" {
+// Suggest returns the hint for an unknown word: the nearest known word, or all known words.
+func Suggest(word string, names []string) string {
+	if hint := DidYouMean(word, names); hint != "" {
 		return hint
 	}
-	if len(known) == 0 {
+	if len(names) == 0 {
 		return "none is defined"
 	}
 	const most = 12
-	sorted := slices.Compact(slices.Sorted(slices.Values(known)))
+	sorted := slices.Compact(slices.Sorted(slices.Values(names)))
 	return "known: " + printable.List(sorted, most)
 }

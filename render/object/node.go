@@ -47,7 +47,7 @@ type Node struct {
 	// from 1, for modules that order by sets (Timoni); 0 means none. Every node
 	// of a set depends on every node of the set before it in the same spec.
 	Set int
-	// SetName is what the module calls that set.
+	// SetName is the name of that set in the module.
 	SetName string
 
 	// Pos is the line of the module that made the node.
@@ -88,15 +88,15 @@ type Ready struct {
 	// Expr is a CEL expression over object, for CEL. Flux calls the same value
 	// by its fields (status.phase); both spellings are accepted.
 	Expr string `json:"expr,omitempty"`
-	// Timeout is how long the object may take to be ready, as [ParseTimeout] reads it; "" leaves
-	// that to the engine.
+	// Timeout limits the time until the object is ready, as [ParseTimeout] reads it; "" leaves that
+	// to the engine.
 	Timeout string `json:"timeout,omitempty"`
 	Pos     Pos    `json:"-" cbor:"pos"`
-	// ExprPos is where the first character of Expr is written, if it is written as it is.
+	// ExprPos is the position of the first character of Expr, if Expr is written as it is.
 	ExprPos Pos `json:"-" cbor:"exprPos"`
 }
 
-// TimeoutWords is what a timeout of [Ready] has to be, for messages.
+// TimeoutWords describes a timeout of [Ready], for messages.
 const TimeoutWords = "a duration from 1s to 24h, such as 10m"
 
 // ParseTimeout reads a timeout of [Ready]: a duration of Go from 1s to 24h.
@@ -120,10 +120,10 @@ func (n *Node) Timeout() time.Duration {
 // Need is an object outside of the render that must be in the cluster before a node is applied,
 // such as a Secret that an operator of another team writes.
 type Need struct {
-	// APIVersion is v1 where the author wrote none.
+	// APIVersion is v1 if the author wrote no version.
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	// Namespace is the one of the node's object where the author wrote none.
+	// Namespace is the namespace of the node's object if the author wrote no namespace.
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
 	// Ready is the type of a condition that must be True; with "" the object has to exist.
@@ -131,7 +131,7 @@ type Need struct {
 	Pos   Pos    `json:"-" cbor:"pos"`
 }
 
-// MaxNeeds is how many needs a node may have: the controller asks the API server for each of them.
+// MaxNeeds limits the needs of a node: the controller asks the API server for each of them.
 const MaxNeeds = 16
 
 // String returns how messages name the object, such as Secret shop/db.
@@ -213,8 +213,7 @@ func SortNodes(nodes []*Node) {
 	slices.SortFunc(nodes, func(a, b *Node) int { return strings.Compare(string(a.ID), string(b.ID)) })
 }
 
-// Context is what a module may know of its surroundings; it mirrors #Context
-// of the CUE schema.
+// Context describes the surroundings of a module; it mirrors #Context of the CUE schema.
 type Context struct {
 	Name          string `json:"name"`
 	Namespace     string `json:"namespace"`

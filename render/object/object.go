@@ -114,7 +114,8 @@ func number(v any) (any, error) {
 	}
 	f, err := n.Float64()
 	mantissa, _, _ := strings.Cut(strings.ToLower(n.String()), "e")
-	if err != nil || f == 0 && strings.ContainsAny(mantissa, "123456789") {
+	isRoundedToZero := f == 0 && strings.ContainsAny(mantissa, "123456789")
+	if err != nil || isRoundedToZero {
 		return nil, &NumberError{Number: n.String()}
 	}
 	return f, nil

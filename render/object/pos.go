@@ -142,20 +142,20 @@ func ReadPath(text string) (p Path, ok bool) {
 }
 
 // readStep reads one step: name, .name, [3] or ["name"].
-func readStep(text string, first bool) (step Step, rest string, ok bool) {
+func readStep(text string, first bool) (step Step, remaining string, ok bool) {
 	if strings.HasPrefix(text, `["`) {
 		quoted, err := strconv.QuotedPrefix(text[1:])
 		if err != nil {
 			return Step{}, "", false
 		}
 		name, err := strconv.Unquote(quoted)
-		rest, closed := strings.CutPrefix(text[1+len(quoted):], "]")
-		return Field(name), rest, err == nil && closed
+		remaining, closed := strings.CutPrefix(text[1+len(quoted):], "]")
+		return Field(name), remaining, err == nil && closed
 	}
 	if strings.HasPrefix(text, "[") {
-		digits, rest, closed := strings.Cut(text[1:], "]")
+		digits, remaining, closed := strings.Cut(text[1:], "]")
 		i, err := strconv.ParseUint(digits, 10, 31)
-		return Index(int(i)), rest, err == nil && closed
+		return Index(int(i)), remaining, err == nil && closed
 	}
 	text, dot := strings.CutPrefix(text, ".")
 	end := strings.IndexAny(text, ".[")
@@ -169,6 +169,7 @@ func readStep(text string, first bool) (step Step, rest string, ok bool) {
 // Within reports whether a path, as [Path.String] writes it, leads to the part at the path
 // whole, or into it.
 func Within(path, whole string) bool {
-	rest, below := strings.CutPrefix(path, whole)
-	return below && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	suffix, below := strings.CutPrefix(path, whole)
+	beginsPart := suffix == "" || suffix[0] == '.' || suffix[0] == '['
+	return below && beginsPart
 }

@@ -18,15 +18,14 @@ import (
 	"unicode"
 )
 
-// Secrets are texts that no message may show: the one place that decides it. Render
-// gathers them (data of Secrets, inputs whose names say that they are secret, values of
-// a runtime) and hides them in its errors and warnings, before any adapter has them. The
-// zero value holds none.
+// Secrets are texts that no message may show: the one place that decides it. Render gathers them
+// (data of Secrets, inputs whose names say that they are secret, values of a runtime) and hides
+// them in its errors and warnings, before any adapter has them. The zero value holds no secrets.
 type Secrets struct {
 	known map[string]bool
-	// bytes is how long they are together.
+	// bytes is their length together.
 	bytes int
-	// read is how much was searched for sensitive names.
+	// read counts the bytes that were searched for sensitive names.
 	read int
 	// full means that there are more than are known: then no message shows a value that was
 	// given, and no line of a file is shown.
@@ -39,7 +38,7 @@ type Secrets struct {
 	plain  *strings.Replacer
 	// written are the forms of all of them.
 	written []string
-	// words are those of them that are ordinary words.
+	// words are the secrets that are ordinary words.
 	words []string
 }
 
@@ -48,13 +47,13 @@ type Secrets struct {
 const (
 	plainSecret = 6
 	maxSecrets  = 10_000
-	// maxSecretBytes is how long they may be together: each has eleven forms in messages.
+	// maxSecretBytes limits their length together: each has eleven forms in messages.
 	maxSecretBytes = 1 << 20
-	// maxRead is how many bytes are searched for sensitive names in texts that are not
-	// evaluated: a megabyte takes half a second.
+	// maxRead limits the search for sensitive names in texts that are not evaluated, in bytes: a
+	// megabyte takes half a second.
 	maxRead = 1 << 20
-	// maxSought is how much of a text is looked at for what follows sensitive names, over
-	// and over where a line has several.
+	// maxSought limits the bytes that are read after sensitive names, over and over where a line
+	// has several.
 	maxSought = 16 << 20
 )
 
@@ -69,8 +68,8 @@ var common = regexp.MustCompile(`(?i)^(pass(word|wd|phrase)|secret|credentials?|
 // hidden stands for a secret in a message.
 const hidden = "(hidden)"
 
-// sensitive are names of fields and variables that end like those of secrets. Names of
-// objects and references (secretName, secretKeyRef) are none.
+// sensitive matches names of fields and variables that end like names of secrets. It does not match
+// names of objects and references (secretName, secretKeyRef).
 var sensitive = regexp.MustCompile(`(?i)(passw(or)?d|passphrase|pwd|^pw|_pw|secret|token|(api|access|private|secret|signing|encryption)[-_]?key|credentials?)[-_0-9]*$`)
 
 // SensitiveName reports whether a field or a variable of this name holds a secret.
@@ -93,10 +92,14 @@ func (s *Secrets) Add(text string) {
 		s.known = map[string]bool{}
 	}
 	s.known[text], s.quoted, s.plain = true, nil, nil
+
 	// Parsers show what they read of it, without the signs around it.
-	if trimmed := strings.TrimFunc(text, func(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune("*&!|>%@#'\"-", c) }); trimmed != text && len(trimmed) >= plainSecret {
+	isSign := func(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune("*&!|>%@#'\"-", c) }
+	if trimmed := strings.TrimFunc(text, isSign); trimmed != text && len(trimmed) >= plainSecret {
 		s.Add(trimmed)
 	}
+
+	// Messages may show a single line of it.
 	if lines := strings.Split(strings.TrimSpace(text), "\n"); len(lines) > 1 {
 		for _, line := range lines {
 			line = strings.TrimSpace(line)
@@ -113,7 +116,7 @@ func (s *Secrets) AddText(text string) { s.addText(text, s.addValue) }
 
 // addText does the work of AddText. It calls add with the rest of each line that may hold a
 // secret.
-func (s *Secrets) addText(text string, add func(rest string)) {
+func (s *Secrets) addText(text string, add func(remaining string)) {
 	s.read += len(text)
 	if s.read > maxRead {
 		s.full = true
@@ -122,28 +125,28 @@ func (s *Secrets) addText(text string, add func(rest string)) {
 
 	// What follows a sensitive name is a secret, and so are the lines that are deeper than the
 	// name.
-	under := -1 // the indent of the name that lines are below
+	nameIndent := -1 // the indent of the name that lines are below
 	sought := 0
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
-		if depth := indent(line); under >= 0 && (depth > under || depth == len(line)) {
+		if depth := indent(line); nameIndent >= 0 && (depth > nameIndent || depth == len(line)) {
 			add(line)
 			continue
 		}
-		under = -1
-		for rest := line; ; {
-			at := sensitiveKey(rest)
+		nameIndent = -1
+		for remaining := line; ; {
+			at := sensitiveKey(remaining)
 			if at < 0 {
 				break
 			}
-			rest = rest[at:]
-			under = indent(line)
-			sought += len(rest)
+			remaining = remaining[at:]
+			nameIndent = indent(line)
+			sought += len(remaining)
 			if sought > maxSought {
 				s.full = true
 				return
 			}
-			add(rest)
+			add(remaining)
 		}
 	}
 }
@@ -155,8 +158,8 @@ var literal = regexp.MustCompile(`"(?:[^"\\]|\\.)*"?|'(?:[^']|\'\')*'?`)
 // a map, and the rest itself.
 func (s *Secrets) addValue(text string) {
 	quotes := literal.FindAllString(text, -1)
-	more := len(quotes) > 1 && strings.HasPrefix(strings.TrimSpace(text), quotes[0])
-	if more {
+	isOpen := len(quotes) > 1 && strings.HasPrefix(strings.TrimSpace(text), quotes[0])
+	if isOpen {
 		quotes = quotes[:1] // Others are of other fields.
 	}
 	for _, quoted := range quotes {
@@ -170,7 +173,7 @@ func (s *Secrets) addValue(text string) {
 		}
 		s.Add(strings.ReplaceAll(inner, "''", "'"))
 	}
-	if more {
+	if isOpen {
 		return
 	}
 	text = regexp.MustCompile(`^\s*(?:[!&]\S*\s+)*`).ReplaceAllString(text, "") // The tag and the anchor.
@@ -265,7 +268,7 @@ func forms(text string) []string {
 		out = append(out, c.EncodeToString([]byte(text)))
 	}
 	out = append(out, url.QueryEscape(text), url.PathEscape(text), strings.ReplaceAll(text, "'", "''"))
-	out = append(out, oneLine.Replace(text)) // As what CUE says becomes one.
+	out = append(out, oneLine.Replace(text)) // Messages of CUE become one line in the same way.
 	slices.Sort(out)
 	return slices.Compact(out)
 }
@@ -299,7 +302,7 @@ func (s *Secrets) hideMessage(e *Error) string {
 }
 
 // hideOption returns the file of a position without the secrets: it may be an option of the
-// command, which may hold one. The name of a file is needed to find it, so it stays, even if a
+// command, which may hold a secret. The name of a file is needed to find it, so it stays, even if a
 // password is a word of it.
 func (s *Secrets) hideOption(where string) string {
 	if strings.HasPrefix(where, "-") || strings.Contains(where, "://") {
@@ -308,7 +311,7 @@ func (s *Secrets) hideOption(where string) string {
 	return withoutCredentials(where, hiddenInURL)
 }
 
-// ellipsis is where messages cut long texts.
+// ellipsis marks the cut of a long text in a message.
 const ellipsis = "…"
 
 // shortened returns text without the parts of secrets that are next to an ellipsis.
@@ -362,7 +365,8 @@ func (s *Secrets) Error(e *Error) *Error {
 	out := *e
 	out.Secrets = s
 	text, hint := s.hideMessage(e), s.Hide(e.Hint)
-	if s.full || e.ofSecret() && !e.Named && !s.open[e.Node] {
+	mayShowData := e.ofSecret() && !e.Named && !s.open[e.Node]
+	if s.full || mayShowData {
 		out.Secret = true
 		text = withoutValues(text)
 	}
@@ -399,13 +403,18 @@ func (s *Secrets) Errors(es Errors) Errors {
 	return out
 }
 
-// ofSecret reports whether the error is about data of a Secret, or of what may be one.
+// ofSecret reports whether the error is about data of a Secret, or of a field that may hold a
+// secret.
 func (e *Error) ofSecret() bool {
 	p, ok := ReadPath(strings.TrimPrefix(e.Path, "."))
-	return ok && (slices.ContainsFunc(p, func(s Step) bool {
+	if !ok {
+		return false
+	}
+	isSensitive := slices.ContainsFunc(p, func(s Step) bool {
 		return s.Name == "stringData" || s.Name == "kubectl.kubernetes.io/last-applied-configuration" || SensitiveName(s.Name)
-	}) ||
-		len(p) > 1 && p[len(p)-2].Name == "data" && !slices.Contains([]string{"spec", "metadata", "resources", "containers"}, p[0].Name))
+	})
+	isData := len(p) > 1 && p[len(p)-2].Name == "data"
+	return isSensitive || (isData && !slices.Contains([]string{"spec", "metadata", "resources", "containers"}, p[0].Name))
 }
 
 func (e *Error) message() string {
@@ -415,8 +424,8 @@ func (e *Error) message() string {
 	return e.Err.Error()
 }
 
-// redacted is an error with another text. Its kind is that of the original, whose text
-// no longer shows.
+// redacted is an error with another text. It matches the original for errors.Is, whose text no
+// longer shows.
 type redacted struct {
 	text string
 	err  error

@@ -12,13 +12,13 @@ import (
 // key is a name in a line of a file, up to its colon or equals sign.
 var key = regexp.MustCompile(`(?:^|[\s{,"'\[(])([\w.-]+)["'\]]*[ \t]*(?:=|:(?:[ \t"'{\[]|$))`)
 
-// placeholder is what a workload has in the place of a value: an output of a resource, or a
-// variable. What only looks like one may be a part of a password.
+// placeholder matches the placeholders of a workload: an output of a resource, or a variable. A
+// text that only looks like a placeholder may be a part of a password.
 var placeholder = regexp.MustCompile(`\$\{(?:(?:metadata|resources|secrets)\.[\w.-]+|[A-Z_][A-Z0-9_]*)\}`)
 
 // wholePlaceholder is a text that is nothing but a placeholder for an output, maybe without the
-// brace that [Secrets.AddText] cuts: it names a secret and holds none. One with more around it
-// may be a part of a password.
+// brace that [Secrets.AddText] cuts: it names a secret and does not hold it. A placeholder with
+// more text around it may be a part of a password.
 var wholePlaceholder = regexp.MustCompile(`^\$\{(?:metadata|resources|secrets)\.[\w.-]+\}?$`)
 
 // defaulted is a reference to a variable with a value of its own, such as ${NAME:-value}.
@@ -72,21 +72,21 @@ func (s *Secrets) AddCUE(text string) {
 		s.AddText(text) // Lines of a text are no CUE.
 		return
 	}
-	known := sync.OnceValue(func() map[string]bool {
+	words := sync.OnceValue(func() map[string]bool {
 		out := map[string]bool{}
 		for _, m := range nameInCUE.FindAllStringSubmatch(text, -1) {
 			out[m[1]+m[2]] = true
 		}
 		return out
 	})
-	s.addText(text, func(rest string) {
-		for _, name := range referenceInCUE.FindAllStringSubmatch(literalOfCUE.ReplaceAllString(rest, " "), -1) {
-			if !known()[name[1]] && !wordOfCUE.MatchString(name[1]) {
-				s.addValue(rest)
+	s.addText(text, func(expr string) {
+		for _, name := range referenceInCUE.FindAllStringSubmatch(literalOfCUE.ReplaceAllString(expr, " "), -1) {
+			if !words()[name[1]] && !wordOfCUE.MatchString(name[1]) {
+				s.addValue(expr)
 				return
 			}
 		}
-		for _, value := range literalOfCUE.FindAllString(rest, -1) {
+		for _, value := range literalOfCUE.FindAllString(expr, -1) {
 			s.addValue(value)
 		}
 	})
@@ -131,7 +131,7 @@ func (s *Secrets) mask(line, before string, ofNames func(masked string) string) 
 	for _, text := range s.texts() {
 		for _, form := range forms(text) {
 			switch {
-			case s.names[form] || ordinary.MatchString(form) && len(form) >= plainSecret:
+			case s.names[form], ordinary.MatchString(form) && len(form) >= plainSecret:
 				line = starValues(line, form)
 			case len(form) >= plainSecret:
 				line = strings.ReplaceAll(line, form, stars(form))
@@ -173,7 +173,7 @@ func (s *Secrets) addName(name string, allowed *regexp.Regexp) {
 	s.quoted, s.plain = nil, nil
 }
 
-// named is what follows a word that is a key, the source of a mount, or the beginning of a
+// named matches what follows a word that is a key, the source of a mount, or the beginning of a
 // longer name or path.
 var named = regexp.MustCompile(`^(?:[-_./][\w/]|["']?:(?:\s|$)|:/[^/])`)
 
@@ -209,15 +209,16 @@ func replaceValues(line, word, by string) string {
 }
 
 func isLetterOrDigit(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+	isLetter := (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
+	return isLetter || (c >= '0' && c <= '9')
 }
 
 // holders are names of what has secrets in it, or has them where an author takes a name for
 // a value: no line shows any of it.
 var holders = regexp.MustCompile(`(?i)^(stringData|users|authorization|cookie)$`)
 
-// sensitiveKey returns where the value of the first sensitive name of a line begins, or -1 if
-// there is none.
+// sensitiveKey returns the start of the value of the first sensitive name of a line, or -1 if the
+// line has no sensitive name.
 func sensitiveKey(line string) int {
 	for at := 0; ; {
 		m := key.FindStringSubmatchIndex(line[at:])
@@ -227,7 +228,7 @@ func sensitiveKey(line string) int {
 		if name := line[at+m[2] : at+m[3]]; SensitiveName(name) || holders.MatchString(name) {
 			return at + m[1]
 		}
-		at += m[3] // What ends this name may begin the next one.
+		at += m[3] // The end of this name may begin the next name.
 	}
 }
 
@@ -258,8 +259,8 @@ func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \
 // pair is the name and the value of a variable in a list of them, in one line or in two.
 var pair = regexp.MustCompile(`\bname["']?:[ \t]*["']?([\w.-]+)["']?[ \t]*[,\n]\s*["']?value["']?:`)
 
-// valueAt returns where in line the value of a variable of a sensitive name begins, or -1 if
-// there is none. The name may stand in the last of the lines before.
+// valueAt returns where in line the value of a variable of a sensitive name begins, or -1 if the
+// line has no such value. The name may stand in the last of the lines before.
 func valueAt(line, before string) int {
 	above := before[strings.LastIndexByte(strings.TrimRight(before, "\r\n"), '\n')+1:]
 	both := above + line

@@ -47,7 +47,7 @@ func withoutCredentials(text string, hide func(string) string) string {
 		}
 		scheme := text[:at+i]
 		at += i + len(":/")
-		at += len(text[at:]) - len(strings.TrimLeft(text[at:], "/")) // A path that was a URL has one.
+		at += len(text[at:]) - len(strings.TrimLeft(text[at:], "/")) // A path that was a URL begins with a slash.
 		if word < at {                                               // It is the same where the text is a URL in a URL.
 			word = len(text)
 			if n := strings.IndexAny(text[at:], endOf(scheme)); n >= 0 {
@@ -73,11 +73,15 @@ func withoutCredentials(text string, hide func(string) string) string {
 		if n := strings.IndexByte(text[at:host], '/'); n >= 0 {
 			host = at + n
 		}
-		if last := strings.LastIndexByte(text[at:host], '@'); last >= 0 && (strings.Contains(text[at:at+last], ":") || !strings.HasSuffix(text[:at], "ssh://")) {
-			hideBetween(at, at+last) // The user of ssh alone is no secret.
+		if last := strings.LastIndexByte(text[at:host], '@'); last >= 0 {
+			// The user of ssh alone is no secret.
+			isUser := strings.HasSuffix(text[:at], "ssh://") && !strings.Contains(text[at:at+last], ":")
+			if !isUser {
+				hideBetween(at, at+last)
+			}
 		}
 
-		// A parameter keeps its name; only that of a revision keeps its value.
+		// A parameter keeps its name; only a revision keeps its value.
 		for query < end {
 			next := end
 			if n := strings.IndexByte(text[query:end], '&'); n >= 0 {

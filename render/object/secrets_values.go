@@ -73,7 +73,9 @@ func (s *Secrets) AddGateway(v Value) { s.addNamed(withoutNames(v), false) }
 var secretName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
 
 func withoutNames(v Value) Value {
-	v.Members = slices.DeleteFunc(slices.Clone(v.Members), func(m Member) bool { return m.Name == "secret" && secretName.MatchString(m.Value.Text) })
+	v.Members = slices.DeleteFunc(slices.Clone(v.Members), func(m Member) bool {
+		return m.Name == "secret" && secretName.MatchString(m.Value.Text)
+	})
 	v.Items = slices.Clone(v.Items)
 	for i, m := range v.Members {
 		v.Members[i].Value = withoutNames(m.Value)
@@ -88,8 +90,9 @@ func withoutNames(v Value) Value {
 // as variables of workloads, bindings and pull secrets of a project and secrets of a compose
 // file do: names are no secrets.
 func IsReference(v Value) bool {
+	names := []string{"secret", "local", "provider", "version", "key", "keys", "file", "environment", "external", "name"}
 	return len(v.Members) > 0 && !slices.ContainsFunc(v.Members, func(m Member) bool {
-		return !slices.Contains([]string{"secret", "local", "provider", "version", "key", "keys", "file", "environment", "external", "name"}, m.Name)
+		return !slices.Contains(names, m.Name)
 	})
 }
 
@@ -119,7 +122,8 @@ func (s *Secrets) addNamed(v Value, inside bool) {
 		// none by that.
 		if names := slices.Contains([]string{"resources", "containers", "volumes"}, m.Name); names && m.Value.Kind == KindMap {
 			for _, named := range m.Value.Members {
-				s.addNamed(named.Value, inside || named.Value.Kind == KindString && SensitiveName(named.Name))
+				isSecret := named.Value.Kind == KindString && SensitiveName(named.Name)
+				s.addNamed(named.Value, inside || isSecret)
 			}
 			continue
 		}

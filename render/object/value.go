@@ -85,7 +85,7 @@ func (v Value) Get(name string) (Value, bool) {
 	return Value{}, false
 }
 
-// TextOf returns the text of a member that is a string, or "" if it is none.
+// TextOf returns the text of a member that is a string, or "".
 func (v Value) TextOf(name string) string {
 	f, _ := v.Get(name)
 	if f.Kind != KindString {
@@ -123,8 +123,8 @@ func (v Value) Lookup(p Path) (at Value, found int) {
 	return v, len(p)
 }
 
-// NearestPos returns the position of the part at p, or that of its nearest ancestor that was
-// written somewhere.
+// NearestPos returns the position of the part at p, or the position of its nearest ancestor that
+// was written somewhere.
 func (v Value) NearestPos(p Path) Pos {
 	pos := v.Pos
 	for i, s := range p {
@@ -173,8 +173,8 @@ func (v Value) Merge(over Value) Value {
 	return out
 }
 
-// find returns a function that finds the index of a member of v by its name, or -1 if there is
-// none. It builds a map if that pays for the number of searches.
+// find returns a function that finds the index of a member of v by its name, or -1 if there is no
+// such member. It builds a map if that pays for the number of searches.
 func (v Value) find(searches int) func(name string) int {
 	const few = 64
 	if searches <= few || len(v.Members) <= few {
