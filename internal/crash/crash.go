@@ -18,16 +18,15 @@ import (
 // Panic is a panic.
 type Panic struct {
 	text string
-	// Stack is that of the goroutine that panicked. It has no values either.
+	// Stack is the stack of the goroutine that panicked. It has no values either.
 	Stack string
 }
 
 // Error says what the panic was, and where it happened.
 func (p *Panic) Error() string { return p.text }
 
-// Of returns the Panic for a value that a deferred function recovered. A value that is a
-// Panic already is returned unchanged, because a goroutine may pass its panic on to another
-// one.
+// Of returns the Panic for a value that a deferred function recovered. A value that is a Panic
+// already is returned unchanged, because a goroutine may pass its panic on to another goroutine.
 func Of(value any) *Panic {
 	if p, ok := value.(*Panic); ok {
 		return p

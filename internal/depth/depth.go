@@ -14,8 +14,8 @@ import (
 	"cuelang.org/go/cue/token"
 )
 
-// Max is how many tokens of a module there may be without a comma or the end of a line that stands
-// for one, counted through all open brackets. Each level takes two tokens.
+// Max limits the tokens of a module without a comma, or the end of a line that stands for a comma,
+// counted through all open brackets. Each level takes two tokens.
 const Max = 20_000
 
 // Error is a place where a text is too deep.

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// poll is how often Lock retries: flock itself cannot be cancelled.
+// poll is the time between two attempts of Lock: flock itself cannot be cancelled.
 const poll = 10 * time.Millisecond
 
 // Try locks an open file, until Unlock or until the file is closed; false if another
@@ -26,9 +26,8 @@ func Try(f *os.File) bool { return tryLock(f) }
 // Unlock releases the lock of an open file. Closing the file does so as well.
 func Unlock(f *os.File) { unlock(f) }
 
-// Lock opens path, a file (created if missing) or a directory, and locks it. It waits
-// for another holder until ctx ends. The caller calls release once. Errors are those of
-// os.OpenFile and of ctx.
+// Lock opens path, a file (created if missing) or a directory, and locks it. It waits for another
+// holder until ctx ends. The caller calls release once. Errors come from os.OpenFile and ctx.
 func Lock(ctx context.Context, path string) (release func(), err error) {
 	f, err := open(path)
 	if err != nil {

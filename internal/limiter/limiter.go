@@ -26,8 +26,8 @@ import (
 	"time"
 )
 
-// Alone is how long no other tenant must have sent a request before one may use more
-// than half of the slots.
+// Alone is the time without a request of other tenants after which a tenant may use more than half
+// of the slots.
 const Alone = 5 * time.Minute
 
 // ErrQueueFull is returned when a queue is full. Retrying later helps.
@@ -35,9 +35,9 @@ var ErrQueueFull = errors.New("too many requests are waiting")
 
 // Options are the bounds of a Limiter.
 type Options struct {
-	// Slots is how many requests run at once; 1 if it is less.
+	// Slots limits the requests that run at once; 1 if it is less.
 	Slots int
-	// Queue is how many places there are for requests that wait; 0 means no bound.
+	// Queue limits the places of requests that wait; 0 means no bound.
 	Queue int
 }
 
@@ -59,7 +59,7 @@ type waiter struct {
 	places  int
 }
 
-// Stats are how many requests run and wait now.
+// Stats count the requests that run and wait now.
 type Stats struct{ Running, Waiting int }
 
 // New returns a limiter.
@@ -68,9 +68,9 @@ func New(opts Options) *Limiter {
 	return &Limiter{opts: opts, running: map[string]int{}, queues: map[string][]waiter{}, seen: map[string]time.Time{}}
 }
 
-// Acquire returns when the request of a tenant may run. The caller calls release
-// once it has ended; further calls do nothing. The error is ErrQueueFull, or that of
-// ctx with the reason for the wait.
+// Acquire returns when the request of a tenant may run. The caller calls release once it has ended;
+// further calls do nothing. The error is ErrQueueFull, or the error of ctx with the reason for the
+// wait.
 func (l *Limiter) Acquire(ctx context.Context, tenant string) (release func(), err error) {
 	return l.AcquireLarge(ctx, tenant, 1)
 }
@@ -92,6 +92,8 @@ func (l *Limiter) AcquireLarge(ctx context.Context, tenant string, places int) (
 		l.mu.Unlock()
 		return nil, err
 	}
+
+	// A tenant that has requests in the queue has a place in the order of tenants already.
 	granted := make(chan struct{})
 	if len(l.queues[tenant]) == 0 {
 		l.order = append(l.order, tenant)
@@ -109,17 +111,17 @@ func (l *Limiter) AcquireLarge(ctx context.Context, tenant string, places int) (
 // checkQueue returns ErrQueueFull if so many more places of a tenant do not fit; the lock is
 // held.
 func (l *Limiter) checkQueue(tenant string, places int) error {
-	all := 0
+	total := 0
 	for _, queue := range l.queues {
-		all += taken(queue)
+		total += taken(queue)
 	}
-	switch own := taken(l.queues[tenant]); {
+	switch waiting := taken(l.queues[tenant]); {
 	case l.opts.Queue == 0:
 		return nil
-	case all+places > l.opts.Queue:
-		return fmt.Errorf("%w: %d of %d", ErrQueueFull, all, l.opts.Queue)
-	case own+places > half(l.opts.Queue):
-		return fmt.Errorf("%w: %d of %q", ErrQueueFull, own, tenant)
+	case total+places > l.opts.Queue:
+		return fmt.Errorf("%w: %d of %d", ErrQueueFull, total, l.opts.Queue)
+	case waiting+places > half(l.opts.Queue):
+		return fmt.Errorf("%w: %d of %q", ErrQueueFull, waiting, tenant)
 	}
 	return nil
 }
@@ -219,8 +221,8 @@ func (l *Limiter) give(tenant string) {
 }
 
 // dequeue removes one request; the lock is held.
-func (l *Limiter) dequeue(tenant string, at int) {
-	l.queues[tenant] = slices.Delete(l.queues[tenant], at, at+1)
+func (l *Limiter) dequeue(tenant string, i int) {
+	l.queues[tenant] = slices.Delete(l.queues[tenant], i, i+1)
 	if len(l.queues[tenant]) > 0 {
 		return
 	}

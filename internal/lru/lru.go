@@ -48,7 +48,7 @@ func New[K comparable, V any](limit int64) *Cache[K, V] {
 	return &Cache[K, V]{limit: limit, entries: map[K]*list.Element{}, recent: list.New()}
 }
 
-// Get returns the value of key; false if there is none.
+// Get returns the value of key; false if the cache does not have it.
 func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	if c == nil {
 		return value, false

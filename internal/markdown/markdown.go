@@ -54,8 +54,8 @@ func HTML(text string) string {
 	return breakReferences(strings.NewReplacer(inert()...).Replace(printable.Line(text)))
 }
 
-// reference is what GitHub (GH-1) and GitLab (!1, &1, $1) take for a reference, beside #1:
-// what is referred to shows in public that it was.
+// reference matches the references of GitHub (GH-1) and GitLab (!1, &1, $1), beside #1: the page of
+// the target shows every reference in public.
 var reference = regexp.MustCompile(`(!|&amp;|\\?\$|\b[gG][hH]-)([0-9])`)
 
 // breakReferences puts a space of no width into what a server would take for a reference.

@@ -6,10 +6,10 @@
 //
 // # Invariants
 //
-// An FS never changes after [New], so it is safe for concurrent use. Names are
-// those of io/fs. Times are zero, files have mode 0444 and directories 0555.
-// Symbolic links are listed and read ([FS.ReadLink]) but never followed: a caller
-// that follows them resolves them first, see source/rootfs.
+// An FS never changes after [New], so it is safe for concurrent use. Names have the form of io/fs.
+// Times are zero, files have mode 0444 and directories 0555. Symbolic links are listed and read
+// ([FS.ReadLink]) but never followed: a caller that follows them resolves them first, see
+// source/rootfs.
 package memfs
 
 import (
@@ -36,8 +36,8 @@ type FS struct {
 	dirs map[string][]fs.DirEntry
 }
 
-// Content is what a tree is made of, by slash-separated path. An FS keeps the maps and
-// the contents, which must not change.
+// Content holds the parts of a tree, by slash-separated path. An FS keeps the maps and the
+// contents, which must not change.
 type Content struct {
 	Files map[string][]byte
 	// Sections are files whose content is not in memory.
@@ -72,6 +72,8 @@ func (c Content) FS() (*FS, error) {
 			return nil, err
 		}
 	}
+
+	// Folders without files are listed by themselves.
 	for _, name := range c.Dirs {
 		if _, known := f.dirs[name]; known {
 			continue
@@ -81,6 +83,8 @@ func (c Content) FS() (*FS, error) {
 			return nil, err
 		}
 	}
+
+	// A name is a file or a folder, and folders list their entries in order.
 	for _, dir := range slices.Sorted(maps.Keys(f.dirs)) {
 		if _, ok := c.entry(dir); ok {
 			return nil, fmt.Errorf("%w: %q is a file and a directory", ErrConflict, dir)

@@ -22,17 +22,17 @@ var (
 	_ fs.ReadDirFS  = over{}
 )
 
-// Over returns a file system with further files, which stand in place of those of the same names.
-// The error is ErrConflict.
-func Over(under fs.FS, files map[string][]byte) (fs.FS, error) {
+// Over returns a file system with further files, which replace files of the same names. The error
+// is ErrConflict.
+func Over(base fs.FS, files map[string][]byte) (fs.FS, error) {
 	tree, err := New(files)
 	if err != nil {
 		return nil, err
 	}
-	return over{under, tree}, nil
+	return over{base, tree}, nil
 }
 
-// own reports whether a name is that of a further file.
+// own reports whether a further file has the name.
 func (o over) own(name string) bool {
 	info, err := o.files.Stat(name)
 	return err == nil && info.Mode().IsRegular()
@@ -53,14 +53,14 @@ func (o over) Open(name string) (fs.File, error) {
 // ReadDir lists a folder, with the further files in it.
 func (o over) ReadDir(name string) ([]fs.DirEntry, error) {
 	below, err := fs.ReadDir(o.under, name)
-	more, missing := o.files.ReadDir(name)
+	added, missing := o.files.ReadDir(name)
 	switch {
 	case missing != nil:
 		return below, err
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
-	for _, entry := range more {
+	for _, entry := range added {
 		same := func(e fs.DirEntry) bool { return e.Name() == entry.Name() }
 		if i := slices.IndexFunc(below, same); i < 0 {
 			below = append(below, entry)

@@ -44,7 +44,7 @@ func Linef(format string, args ...any) string {
 }
 
 func escape(s string, keep func(r rune) bool) string {
-	bad := func(r rune) bool { return !unicode.IsGraphic(r) && !keep(r) || r == utf8.RuneError }
+	bad := func(r rune) bool { return (!unicode.IsGraphic(r) && !keep(r)) || r == utf8.RuneError }
 	if !strings.ContainsFunc(s, bad) {
 		return s
 	}

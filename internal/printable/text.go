@@ -10,11 +10,11 @@ import (
 
 // Cut returns text as it is up to a size of most bytes. A longer one ends there, between two
 // characters, and more follows, such as "…": the result then has more than most bytes.
-func Cut(text string, most int, more string) string {
+func Cut(text string, most int, mark string) string {
 	if len(text) <= most {
 		return text
 	}
-	return strings.ToValidUTF8(text[:most], "") + more
+	return strings.ToValidUTF8(text[:most], "") + mark
 }
 
 // OneLine returns text with one space for each run of white space, ends of lines among it.
@@ -32,8 +32,8 @@ func FirstLine(text string) string {
 	return line
 }
 
-// Count returns a number with its noun: 1 object, 2 objects. The number is a whole one, or its
-// text in decimal.
+// Count returns a number with its noun: 1 object, 2 objects. The number is an integer, or its text
+// in decimal.
 func Count(n any, noun string) string {
 	text := fmt.Sprint(n)
 	if text != "1" {
@@ -54,7 +54,7 @@ func List(names []string, most int) string {
 // Revision returns a revision of Flux, or a digest, with the first 12 characters of its sum.
 // Text that does not end in a sum is returned as it is.
 func Revision(revision string) string {
-	const shown, shortest = 12, 40 // of a sum: that of SHA-1 has 40 characters
+	const shown, shortest = 12, 40 // of a checksum: SHA-1 has 40 characters
 	i := strings.LastIndexByte(revision, ':') + 1
 	sum := revision[i:]
 	if i == 0 || len(sum) < shortest || strings.Trim(sum, "0123456789abcdef") != "" {

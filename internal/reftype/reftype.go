@@ -30,7 +30,7 @@ const (
 	HTTP = "http"
 )
 
-// Type is what is known of a type without asking its backend.
+// Type describes a type of references without asking its backend.
 type Type struct {
 	Name string
 	// Remote types are fetched from a server: they take pullSecretRef and verify,
@@ -45,8 +45,8 @@ type Type struct {
 	// Pinned reports whether a reference always resolves to one revision; nil for types
 	// whose references never do.
 	Pinned func(ref string) bool
-	// Absent is why an adapter has no fetcher for the type, for its error; "" where
-	// every adapter has one.
+	// Absent says why an adapter has no fetcher for the type, for its error; "" where every adapter
+	// has a fetcher.
 	Absent string
 	// Files says that the type is one of files that components are built of, and that no
 	// module is.
@@ -79,8 +79,8 @@ func Names() []string {
 	return out
 }
 
-// Of returns the type of a name; false if there is none. A type that the table
-// does not have is treated like a remote one that is locked.
+// Of returns the type of a name; false if there is no such type. A type that the table does not
+// have is treated like a remote type that is locked.
 func Of(name string) (Type, bool) {
 	all := All()
 	if i := slices.IndexFunc(all, func(t Type) bool { return t.Name == name }); i >= 0 {
@@ -108,7 +108,7 @@ func hasSum(ref string) bool { return strings.Contains(ref, "#sha256=") }
 func hasDigest(ref string) bool { return strings.Contains(ref, "@sha256:") }
 
 // SplitFolder takes the folder off a reference to a Git repository as the command line has it:
-// URL//FOLDER, or URL?OPTIONS//FOLDER. It is "" where there is none.
+// URL//FOLDER, or URL?OPTIONS//FOLDER. It is "" for a reference without a folder.
 func SplitFolder(ref string) (repository, folder string) {
 	if i := strings.LastIndex(ref, "//"); i > 0 && ref[i-1] != ':' {
 		return ref[:i], ref[i+len("//"):]

@@ -30,19 +30,20 @@ func Components(next [][]int) (out [][]int) {
 			}
 		}
 
-		// A vertex that reaches one below it on the stack belongs to the component of that one.
+		// A vertex that reaches a vertex below it on the stack belongs to the component of that
+		// vertex.
 		if low[v] < index[v] {
 			return
 		}
 
 		// The component is v and all above it on the stack.
-		at := len(stack) - 1
-		for ; stack[at] != v; at-- {
-			open[stack[at]] = false
+		top := len(stack) - 1
+		for ; stack[top] != v; top-- {
+			open[stack[top]] = false
 		}
 		open[v] = false
-		out = append(out, slices.Clone(stack[at:]))
-		stack = stack[:at]
+		out = append(out, slices.Clone(stack[top:]))
+		stack = stack[:top]
 	}
 
 	// Vertices that no visit reached so far start one of their own.

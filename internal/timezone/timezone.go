@@ -19,14 +19,14 @@ var zones string
 // Names returns the names of all time zones, sorted.
 func Names() []string { return strings.Fields(zones) }
 
-// Known reports whether name is the name of a time zone, such as Europe/Berlin. "" and
-// Local are none.
+// Known reports whether name is the name of a time zone, such as Europe/Berlin. "" and Local are
+// not time zones.
 func Known(name string) bool {
 	return name != "" && !strings.Contains(name, "\n") && strings.Contains("\n"+zones, "\n"+name+"\n")
 }
 
-// InCity returns the time zone that is named after a city, such as Europe/Berlin for
-// "berlin". It returns "" where there is none.
+// InCity returns the time zone that is named after a city, such as Europe/Berlin for "berlin". It
+// returns "" if there is no such zone.
 func InCity(name string) string {
 	city := strings.ReplaceAll(path.Base(name), " ", "_")
 	for _, zone := range Names() {
