@@ -1,15 +1,15 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package process is what every command of the project needs of its process: which build
-// it is, an environment that means the same for everybody, a worker that evaluates, and
-// sizes on the command line.
+// Package process is what every command of the project needs of its process: its build, an
+// environment that means the same for everybody, a worker that evaluates, and sizes on the command
+// line.
 //
 // # Invariants
 //
-// It prints nothing and ends nothing: exit codes, hints and logs are those of the
-// commands. It links nothing that the commands do not link without it, since the start
-// of the command line is measured in milliseconds.
+// It prints nothing and ends nothing: exit codes, hints and logs belong to the commands. It links
+// nothing that the commands do not link without it, since the start of the command line is measured
+// in milliseconds.
 //
 // # Decisions
 //

@@ -17,21 +17,21 @@ var linkedVersion, linkedRevision string //nolint:gochecknoglobals // only the l
 // dirty ends a revision of sources that were modified, as git describe has it.
 const dirty = "-dirty"
 
-// Release says which build this is. As JSON it is what "ropewalk version" prints.
+// Release says which build this is. "ropewalk version" prints it as JSON.
 type Release struct {
-	// Version is that of the module or the image, and "(devel)" where neither has one.
+	// Version is the version of the module or the image, and "(devel)" where neither has a version.
 	Version string `json:"version"`
 	// Revision is the commit of the sources, and Time its time; "" where unknown.
 	Revision string `json:"revision,omitempty"`
 	Time     string `json:"time,omitempty"`
-	// Modified says that the sources are not those of Revision.
+	// Modified says that the sources differ from Revision.
 	Modified bool `json:"modified,omitempty"`
 	// Go is the version of the toolchain, Platform os/architecture, and CUE the
 	// version of its module.
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 	CUE      string `json:"cue,omitempty"`
-	// module says that Version is that of a Go module, which never changes.
+	// module says that Version belongs to a Go module, which never changes.
 	module bool
 }
 
@@ -78,11 +78,12 @@ func (r Release) String() string {
 	return text
 }
 
-// Identity returns a text that distinguishes this build from every other one, or "" if nothing
+// Identity returns a text that distinguishes this build from every other build, or "" if nothing
 // does. Another build may render otherwise, so that its cached results are not valid for this one.
-// The version that an image was given is no identity, because it may be that of a branch.
+// The version that an image was given is no identity, because it may name a branch.
 func (r Release) Identity() string {
-	if r.Modified || r.Revision == "" && !r.module {
+	isUnknown := r.Revision == "" && !r.module
+	if r.Modified || isUnknown {
 		return ""
 	}
 	return r.Version + " " + r.Revision

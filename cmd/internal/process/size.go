@@ -32,13 +32,14 @@ func (s *Size) String() string {
 // Type returns the word that help prints for the value.
 func (*Size) Type() string { return "size" }
 
-// Set reads a whole number with a unit, as a resource of Kubernetes has it: none, Ki,
-// Mi or Gi, with or without a final B.
+// Set reads a whole number with a unit, as a resource of Kubernetes has it: no unit, Ki, Mi or Gi,
+// with or without a final B.
 func (s *Size) Set(text string) error {
 	number := strings.TrimRight(text, "KMGiB")
 	shift, known := map[string]int{"": 0, "Ki": 10, "Mi": 20, "Gi": 30}[strings.TrimSuffix(text[len(number):], "B")]
 	n, err := strconv.ParseInt(number, 10, 64)
-	if err != nil || !known || n <= 0 || n > math.MaxInt64>>shift {
+	fits := n > 0 && n <= math.MaxInt64>>shift
+	if err != nil || !known || !fits {
 		return errors.New("expected a size such as 256MiB")
 	}
 	*s = Size(n << shift)

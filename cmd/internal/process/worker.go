@@ -24,19 +24,22 @@ import (
 // not linked into the others.
 const componentsProgram = "ropewalk-components"
 
-// ComponentsProgram returns the path of the program that builds kustomizations and charts: that of
-// ROPEWALK_COMPONENTS, one beside this program, or one in PATH. The error says how to get it.
+// ComponentsProgram returns the path of the program that builds kustomizations and charts: the
+// program in ROPEWALK_COMPONENTS, beside this program, or in PATH. The error says how to get it.
 func ComponentsProgram() (string, error) {
 	if path := os.Getenv("ROPEWALK_COMPONENTS"); path != "" {
 		if _, err := os.Stat(path); err != nil { //nolint:gosec // the user of the command says which program it is
-			return "", fmt.Errorf("kustomizations and charts need the program %s, which ROPEWALK_COMPONENTS says is %s: %w", componentsProgram, path, err)
+			return "", fmt.Errorf("kustomizations and charts need the program %s, which ROPEWALK_COMPONENTS says is %s: %w",
+				componentsProgram, path, err)
 		}
 		return filepath.Abs(path)
 	}
+
+	// Releases have both programs in one folder.
 	beside := "this program"
 	if self, err := os.Executable(); err == nil {
-		if real, err := filepath.EvalSymlinks(self); err == nil {
-			self = real
+		if resolved, err := filepath.EvalSymlinks(self); err == nil {
+			self = resolved
 		}
 		beside = filepath.Dir(self)
 		name := componentsProgram
@@ -50,12 +53,14 @@ func ComponentsProgram() (string, error) {
 	if path, err := exec.LookPath(componentsProgram); err == nil {
 		return filepath.Abs(path)
 	}
+
 	version := CurrentRelease().Version
 	if !strings.HasPrefix(version, "v") {
 		version = "latest"
 	}
-	return "", fmt.Errorf("kustomizations and charts need the program %s, which is neither in %s nor in PATH: install it with go install github.com/ropewalk/ropewalk/cmd/%s@%s, "+
-		"or take it from the archive of the release, and set ROPEWALK_COMPONENTS to its path if it lies elsewhere", componentsProgram, beside, componentsProgram, version)
+	return "", fmt.Errorf("kustomizations and charts need the program %s, which is neither in %s nor in PATH: "+
+		"install it with go install github.com/ropewalk/ropewalk/cmd/%s@%s, or take it from the archive of the release, "+
+		"and set ROPEWALK_COMPONENTS to its path if it lies elsewhere", componentsProgram, beside, componentsProgram, version)
 }
 
 // Components returns an evaluator that builds kustomizations and charts by workers of the program

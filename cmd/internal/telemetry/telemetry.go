@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,25 +36,25 @@ const (
 	drain   = 3 * time.Second
 )
 
-// path is where a collector takes traces.
+// path is the path at which a collector takes traces.
 const path = "/v1/traces"
 
 // stay lets no collector send spans elsewhere.
 func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// Usage is that of the flag --otlp-endpoint.
+// Usage describes the flag --otlp-endpoint.
 const Usage = "`URL` of a collector that takes traces by OTLP over HTTP, such as\nhttp://otel-collector:4318; none are made where empty"
 
-// Check refuses an address that is none of a collector; "" is one.
+// Check refuses an address that no collector can have; "" is allowed.
 func Check(endpoint string) error {
 	if endpoint == "" {
 		return nil
 	}
-	at, err := url.Parse(endpoint)
+	address, err := url.Parse(endpoint)
 	switch {
-	case err != nil || at.Hostname() == "" || at.Scheme != "http" && at.Scheme != "https":
+	case err != nil || address.Hostname() == "" || !slices.Contains([]string{"http", "https"}, address.Scheme):
 		return errors.New("expected http://HOST:PORT or https://HOST:PORT, such as http://otel-collector:4318")
-	case at.User != nil || strings.ContainsAny(endpoint, "?#"):
+	case address.User != nil || strings.ContainsAny(endpoint, "?#"):
 		return errors.New("expected a URL without credentials, query and fragment")
 	}
 	return nil
@@ -67,7 +68,10 @@ func Open(endpoint, service, version string, report func(error)) (_ api.TracerPr
 		return nil, func() {}
 	}
 	// Some write where traces go, and not where the collector is.
-	to := &collector{url: strings.TrimSuffix(strings.TrimRight(endpoint, "/"), path) + path, http: &http.Client{Timeout: timeout, CheckRedirect: stay}}
+	to := &collector{
+		url:  strings.TrimSuffix(strings.TrimRight(endpoint, "/"), path) + path,
+		http: &http.Client{Timeout: timeout, CheckRedirect: stay},
+	}
 	provider := trace.NewTracerProvider(
 		trace.WithBatcher(reporting{otlptrace.NewUnstarted(to), report}),
 		trace.WithResource(resource.NewSchemaless(attribute.String("service.name", service), attribute.String("service.version", version))),
