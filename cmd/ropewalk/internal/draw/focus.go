@@ -10,12 +10,12 @@ import (
 
 // Around returns an object with all that it waits for and all that waits for it, over any number of
 // edges. If these are more than most objects, it returns the neighbours of the object alone. The
-// result related is how many objects all would have been.
+// result related counts all of them.
 func Around(plan *order.Plan, id object.ID, most int) (near map[object.ID]bool, related int) {
 	needs, neededBy := map[object.ID][]object.ID{}, map[object.ID][]object.ID{}
-	add := func(from, to object.ID) {
-		needs[from] = append(needs[from], to)
-		neededBy[to] = append(neededBy[to], from)
+	add := func(dependent, dependency object.ID) {
+		needs[dependent] = append(needs[dependent], dependency)
+		neededBy[dependency] = append(neededBy[dependency], dependent)
 	}
 
 	// Leave out edges that nearly every object has.
@@ -29,11 +29,11 @@ func Around(plan *order.Plan, id object.ID, most int) (near map[object.ID]bool, 
 		// The side of a join that is far is drawn as one object, and each of the near one has it.
 		j := plan.Graph.Joins[joins]
 		joins++
-		for _, from := range j.From {
-			needs[from] = append(needs[from], l.to)
+		for _, dependent := range j.From {
+			needs[dependent] = append(needs[dependent], l.to)
 		}
-		for _, to := range j.To {
-			neededBy[to] = append(neededBy[to], l.from)
+		for _, dependency := range j.To {
+			neededBy[dependency] = append(neededBy[dependency], l.from)
 		}
 	}
 

@@ -15,7 +15,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/order"
 )
 
-// part is the objects of one spec, in short; of a plan of one spec those of one kind in one
+// part is the objects of one spec, in short; in a plan of one spec the objects of one kind in one
 // wave.
 type part struct {
 	spec, kind  string
@@ -41,39 +41,39 @@ func cards(plan *order.Plan, most int) (out []*mark, of map[object.ID]*mark) {
 			break
 		}
 	}
-	made := map[*part]*mark{}
+	cardOf := map[*part]*mark{}
 	for _, key := range object.SortedKeys(groups) {
 		m := card(groups[key])
 		out = append(out, m)
 		for _, p := range groups[key] {
-			made[p] = m
+			cardOf[p] = m
 		}
 	}
 	slices.SortStableFunc(out, func(a, b *mark) int { return cmp.Or(cmp.Compare(a.wave, b.wave), strings.Compare(a.name, b.name)) })
 	of = map[object.ID]*mark{}
 	for id, p := range partOf {
-		of[id] = made[p]
+		of[id] = cardOf[p]
 	}
 	return out, of
 }
 
-func partsOf(plan *order.Plan) (all []*part, of map[object.ID]*part) {
-	one := !slices.ContainsFunc(plan.Graph.Nodes, func(n *object.Node) bool { return n.ID.Spec() != plan.Graph.Nodes[0].ID.Spec() })
-	known := map[string]*part{}
+func partsOf(plan *order.Plan) (parts []*part, of map[object.ID]*part) {
+	isSingleSpec := !slices.ContainsFunc(plan.Graph.Nodes, func(n *object.Node) bool { return n.ID.Spec() != plan.Graph.Nodes[0].ID.Spec() })
+	byKey := map[string]*part{}
 	of = map[object.ID]*part{}
 	for i, wave := range plan.Waves {
 		for _, n := range wave.Nodes {
 			key := n.ID.Spec()
 			kind := ""
-			if one {
+			if isSingleSpec {
 				kind = n.Object.Kind()
 				key = fmt.Sprint(i, kind)
 			}
-			p := known[key]
+			p := byKey[key]
 			if p == nil {
 				p = &part{spec: n.ID.Spec(), kind: kind, first: i, kinds: map[string]int{}, works: map[string]bool{}}
-				known[key] = p
-				all = append(all, p)
+				byKey[key] = p
+				parts = append(parts, p)
 			}
 			p.last = i
 			p.objects++
@@ -84,13 +84,13 @@ func partsOf(plan *order.Plan) (all []*part, of map[object.ID]*part) {
 			of[n.ID] = p
 		}
 	}
-	return all, of
+	return parts, of
 }
 
 // alike returns a key that is the same for parts that one card stands for. On level 0 these are the
-// parts of one spec. On the next levels they are those of a wave that differ in the last word of
-// their names, or in all but the first, then all that have the first word, then all of a wave, and
-// then of 2, 4, 8 waves.
+// parts of one spec. On the next levels they are the parts of a wave that differ in the last word
+// of their names, or in all but the first, then all that have the first word, then all of a wave,
+// and then of 2, 4, 8 waves.
 func (p *part) alike(level int) string {
 	name := p.spec + "\x00" + p.kind
 	switch cut := 0; level {
@@ -115,7 +115,7 @@ func (p *part) alike(level int) string {
 // card returns the box of some parts.
 func card(parts []*part) *mark {
 	// Join the parts, and find how all their names begin.
-	all := part{first: parts[0].first, kinds: map[string]int{}, works: map[string]bool{}}
+	sum := part{first: parts[0].first, kinds: map[string]int{}, works: map[string]bool{}}
 	m := &mark{}
 	start := parts[0].spec
 	for _, p := range parts {
@@ -125,31 +125,31 @@ func card(parts []*part) *mark {
 		for start != "" && !strings.HasPrefix(p.spec, start) {
 			start = start[:len(start)-1]
 		}
-		all.first = min(all.first, p.first)
-		all.last = max(all.last, p.last)
-		all.objects += p.objects
+		sum.first = min(sum.first, p.first)
+		sum.last = max(sum.last, p.last)
+		sum.objects += p.objects
 		for kind, n := range p.kinds {
-			all.kinds[kind] += n
+			sum.kinds[kind] += n
 		}
-		maps.Copy(all.works, p.works)
+		maps.Copy(sum.works, p.works)
 	}
 
 	// Count what the card stands for.
-	m.wave = all.first
-	m.kind = printable.Count(all.objects, "object")
-	if all.last > all.first {
-		m.kind += fmt.Sprintf(", waves %d–%d", all.first, all.last)
+	m.wave = sum.first
+	m.kind = printable.Count(sum.objects, "object")
+	if sum.last > sum.first {
+		m.kind += fmt.Sprintf(", waves %d–%d", sum.first, sum.last)
 	}
 
 	// Workloads are first, then the kinds of most objects.
-	kinds := object.SortedKeys(all.kinds)
+	kinds := object.SortedKeys(sum.kinds)
 	slices.SortStableFunc(kinds, func(a, b string) int {
-		if all.works[a] != all.works[b] {
-			return map[bool]int{true: -1, false: 1}[all.works[a]]
+		if sum.works[a] != sum.works[b] {
+			return map[bool]int{true: -1, false: 1}[sum.works[a]]
 		}
-		return cmp.Compare(all.kinds[b], all.kinds[a])
+		return cmp.Compare(sum.kinds[b], sum.kinds[a])
 	})
-	m.work = len(all.works) > 0
+	m.work = len(sum.works) > 0
 
 	// Name the card after what its parts have in common.
 	switch cut := strings.LastIndex(start, "-"); {

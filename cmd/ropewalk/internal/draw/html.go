@@ -22,22 +22,26 @@ import (
 //go:embed page
 var files embed.FS //nolint:gochecknoglobals // the compiler writes it
 
-// maxViews is how many bytes the pictures have that a page unfolds.
+// maxViews limits the pictures that a page unfolds, in bytes.
 const maxViews = 4_800_000
 
-// HTML returns the picture as a page in one file, which loads nothing. Its boxes unfold: those of
-// specs to their objects, those of several specs to one box for each.
+// HTML returns the picture as a page in one file, which loads nothing. Its boxes unfold: a spec to
+// its objects, and several specs to a box for each.
 func (p Picture) HTML() []byte {
 	s := p.scene(true)
 	title := s.title
-	s.title = "" // It is that of the page.
+	s.title = "" // The page has the title.
 	first := s.svg(false)
-	views, left := p.views(s, maxViews-len(first))
-	return Page(files, styleSheet, "{{title}}", html.EscapeString(printable.Line(title)), "{{summary}}", s.summary(), "{{left}}", fmt.Sprint(left),
-		"{{picture}}", string(first), "{{views}}", string(views))
+	views, omitted := p.views(s, maxViews-len(first))
+	return Page(files, styleSheet,
+		"{{title}}", html.EscapeString(printable.Line(title)),
+		"{{summary}}", s.summary(),
+		"{{left}}", fmt.Sprint(omitted),
+		"{{picture}}", string(first),
+		"{{views}}", string(views))
 }
 
-// Page returns the file page.html of the folder page in parts, with its style after another one,
+// Page returns the file page.html of the folder page in parts, with its style after another style,
 // its script, and a policy that lets nothing else run or load. Values are names in the page and the
 // HTML in place of them, in turn.
 func Page(parts embed.FS, style string, values ...string) []byte {
@@ -50,8 +54,10 @@ func Page(parts embed.FS, style string, values ...string) []byte {
 		sum := sha256.Sum256([]byte(text))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	policy := "default-src 'none'; style-src " + hash(style) + "; script-src " + hash(script) + "; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
-	return []byte(strings.NewReplacer(append([]string{"{{policy}}", policy, "{{style}}", style, "{{script}}", script}, values...)...).Replace(read("page.html")))
+	policy := "default-src 'none'; style-src " + hash(style) + "; script-src " + hash(script) +
+		"; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+	pairs := append([]string{"{{policy}}", policy, "{{style}}", style, "{{script}}", script}, values...)
+	return []byte(strings.NewReplacer(pairs...).Replace(read("page.html")))
 }
 
 // edgesOfSpecs returns the sentences of the edges between each spec and others.
@@ -72,7 +78,7 @@ func (p Picture) edgesOfSpecs() map[string][]string {
 
 // views returns the pictures that the boxes of a scene unfold to, and how many there is no room
 // for.
-func (p Picture) views(s *scene, room int) (out []byte, left int) {
+func (p Picture) views(s *scene, room int) (out []byte, omitted int) {
 	var b bytes.Buffer
 
 	// Draw each view once, while there is room for it.
@@ -95,10 +101,11 @@ func (p Picture) views(s *scene, room int) (out []byte, left int) {
 		}
 		svg := part.scene(true).svg(false)
 		if b.Len()+len(svg) > room {
-			left++
+			omitted++
 			return
 		}
-		fmt.Fprintf(&b, "<template data-specs=\"%s\" data-edges=\"%s\">%s</template>\n", escape(key), escape(listed(edges[key], "\n")), bytes.TrimSpace(svg))
+		fmt.Fprintf(&b, "<template data-specs=\"%s\" data-edges=\"%s\">%s</template>\n",
+			escape(key), escape(listed(edges[key], "\n")), bytes.TrimSpace(svg))
 	}
 	// Boxes of several specs come first: without them nothing leads to their specs.
 	for _, m := range s.marks {
@@ -111,5 +118,5 @@ func (p Picture) views(s *scene, room int) (out []byte, left int) {
 			add([]string{spec})
 		}
 	}
-	return b.Bytes(), left
+	return b.Bytes(), omitted
 }

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// textWidth returns the width of s in pixels at a font size. Widths are those of DejaVu Sans, in
+// textWidth returns the width of s in pixels at a font size. Widths come from DejaVu Sans, in
 // hundredths of the size: it is the widest of the common sans-serif fonts, so that what fits here
 // fits anywhere.
 func textWidth(s string, size int) int {
@@ -19,7 +19,8 @@ func textWidth(s string, size int) int {
 	return (sum*size + 99) / 100
 }
 
-// boldWidth returns the width of bold letters, which are an eighth wider than those of [textWidth].
+// boldWidth returns the width of bold letters, which are an eighth wider than the letters of
+// [textWidth].
 func boldWidth(s string, size int) int { return textWidth(s, size) * 9 / 8 }
 
 func charWidth(r rune) int {

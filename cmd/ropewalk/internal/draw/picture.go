@@ -11,9 +11,8 @@ import (
 	"strings"
 )
 
-// station is what a curve starts or ends at: a box, or the header of a group.
-// Every curve has a place of its own on its side, so that neither arrows nor
-// labels lie on each other.
+// station is an end of a curve: a box, or the header of a group. Every curve has a place of its own
+// on its side, so that neither arrows nor labels lie on each other.
 type station struct {
 	group       *group
 	left, right []*end
@@ -23,8 +22,8 @@ type station struct {
 // end is one end of a curve at a station.
 type end struct {
 	at *station
-	// other is the station at the other end, and by the nearest pass on the way
-	// there, where there is one: where the curve goes decides its place.
+	// other is the station at the other end, and by the nearest pass on the way there, if the way
+	// has passes: the direction of the curve decides its place.
 	other *station
 	by    *item
 	y     int
@@ -42,7 +41,7 @@ func (e *end) goal() int {
 type box struct {
 	station
 	*mark
-	// noteAt is where the note stands, right of the box.
+	// noteAt is the place of the note, right of the box.
 	noteAt *end
 }
 
@@ -54,7 +53,7 @@ type group struct {
 	card   bool
 	boxes  []*box
 	x, w   int
-	// lanes is how many upright lines stand right of the boxes.
+	// lanes counts the upright lines right of the boxes.
 	lanes int
 	inner []*curve
 }
@@ -63,9 +62,9 @@ type group struct {
 type item struct {
 	column int
 	y, h   int
-	// near are the items that curves join to this one.
+	// near are the items that curves join to this item.
 	near []*item
-	// place is where the item is in its column, from 0 to 1, and weight the mean place of
+	// place is the position of the item in its column, from 0 to 1, and weight the mean place of
 	// its neighbours, for sorting.
 	place, weight float64
 }
@@ -78,8 +77,8 @@ type band struct{ wave, boxes, specs, first, last int }
 // column is one wave, or a part of it.
 type column struct {
 	items []*item
-	// x is the left side; boxW, labelW and laneW are the widths of the parts of
-	// its groups, and outer is how many upright lines stand right of them.
+	// x is the left side; boxW, labelW and laneW are the widths of the parts of its groups, and
+	// outer counts the upright lines right of them.
 	x, boxW, labelW, laneW int
 	width, outer           int
 }
@@ -102,7 +101,7 @@ type curve struct {
 	title   string
 	// joined are the boxes at its ends.
 	joined []*mark
-	// count is how many edges a line between cards stands for, where they are several.
+	// count is the number of edges of a line between cards, if they are several.
 	count  string
 	style  string
 	lane   int
@@ -119,7 +118,7 @@ type picture struct {
 	groups  []*group
 	curves  []*curve
 	boxes   map[*mark]*box
-	// ends and passes are what curves between cards have in common.
+	// ends and passes are shared by curves between cards.
 	ends   map[sharedKey]*end
 	passes map[sharedKey]*item
 	legend []entry
@@ -129,7 +128,7 @@ type picture struct {
 	width, height    int
 }
 
-// sharedKey is what curves have in common that arrive as one.
+// sharedKey identifies curves that arrive together.
 type sharedKey struct {
 	to          *mark
 	style       string
@@ -261,7 +260,7 @@ func (p *picture) addBand(wave int, groups []*group, limit int) {
 	p.bands = append(p.bands, b)
 }
 
-// bundleKey is what strokes have in common that are drawn as one curve.
+// bundleKey identifies strokes that are drawn as one curve.
 type bundleKey struct {
 	from  *group
 	to    *mark
@@ -270,10 +269,10 @@ type bundleKey struct {
 }
 
 // bundle makes curves of strokes.
-func (p *picture) bundle(all []stroke) {
+func (p *picture) bundle(strokes []stroke) {
 	var keys []bundleKey
 	bundles := map[bundleKey][]stroke{}
-	for _, s := range all {
+	for _, s := range strokes {
 		key := bundleKey{p.boxes[s.from].group, s.to, s.label(), s.style}
 		if s.lines[0].join {
 			key.label += "\x00" + s.lines[0].fromName
@@ -290,15 +289,15 @@ func (p *picture) bundle(all []stroke) {
 
 // addCurve draws the strokes of a bundle. If several leave their group, they leave it from its
 // header.
-func (p *picture) addCurve(key bundleKey, all []stroke) {
+func (p *picture) addCurve(key bundleKey, strokes []stroke) {
 	target := p.boxes[key.to]
 
 	// A curve goes inside of its group, beside its column, ahead or across the picture.
 	c := &curve{
-		way: across, label: all[0].label(), style: key.style, from: key.from, to: target.group,
-		title: title(all), joined: []*mark{key.to},
+		way: across, label: strokes[0].label(), style: key.style, from: key.from, to: target.group,
+		title: title(strokes), joined: []*mark{key.to},
 	}
-	for _, s := range all {
+	for _, s := range strokes {
 		c.joined = append(c.joined, s.from)
 	}
 	switch {
@@ -312,21 +311,21 @@ func (p *picture) addCurve(key bundleKey, all []stroke) {
 
 	// It starts at the boxes that wait, or at the header of the group.
 	var starts []*station
-	first := all[0].lines[0]
+	first := strokes[0].lines[0]
 	whole := first.join && len(first.fromName) > 0 && first.fromName == key.from.spec
 	switch {
 	case key.from.card:
 		starts, c.label = []*station{&key.from.boxes[0].station}, ""
-		if n := len(all[0].lines); n > 1 {
+		if n := len(strokes[0].lines); n > 1 {
 			c.count = fmt.Sprintf("×%d", n)
 		}
-	case c.way != inside && (len(all) > 1 || whole):
+	case c.way != inside && (len(strokes) > 1 || whole):
 		starts = []*station{&key.from.header}
-		if len(all) > 1 {
-			c.label += fmt.Sprintf(" ×%d", len(all))
+		if len(strokes) > 1 {
+			c.label += fmt.Sprintf(" ×%d", len(strokes))
 		}
 	default:
-		for _, l := range all {
+		for _, l := range strokes {
 			starts = append(starts, &p.boxes[l.from].station)
 		}
 	}
@@ -364,10 +363,10 @@ func (p *picture) addCurve(key bundleKey, all []stroke) {
 }
 
 // cross gives a curve to a box a pass through every column between its ends.
-func (p *picture) cross(c *curve, to *mark) {
+func (p *picture) cross(c *curve, target *mark) {
 	low, high := min(c.from.column, c.to.column), max(c.from.column, c.to.column)
 	for i := high - 1; i > low; i-- {
-		shared := sharedKey{to, c.style, c.way, i}
+		shared := sharedKey{target, c.style, c.way, i}
 		pass := p.passes[shared]
 		if pass == nil || !c.from.card {
 			pass = &item{column: i, h: passH}
@@ -376,6 +375,8 @@ func (p *picture) cross(c *curve, to *mark) {
 		}
 		c.passes = append(c.passes, pass)
 	}
+
+	// The passes follow the direction of the curve.
 	if c.way == ahead {
 		slices.Reverse(c.passes)
 	}
@@ -397,9 +398,9 @@ func (p *picture) cross(c *curve, to *mark) {
 }
 
 // title returns the text of a curve under the pointer.
-func title(all []stroke) string {
+func title(strokes []stroke) string {
 	var texts []string
-	for _, s := range all {
+	for _, s := range strokes {
 		for _, l := range s.lines {
 			texts = append(texts, l.sentence())
 		}
@@ -409,14 +410,14 @@ func title(all []stroke) string {
 
 // sentence returns a line in words.
 func (l line) sentence() string {
-	from, to := string(l.from), string(l.to)
+	start, target := string(l.from), string(l.to)
 	if l.rule == ruleCall {
 		return l.fromName + " → " + l.toName + ": calls"
 	}
 	if l.join {
-		from, to = l.fromName, l.toName
+		start, target = l.fromName, l.toName
 	}
-	text := from + " → " + to + ": " + remark(l)
+	text := start + " → " + target + ": " + remark(l)
 	if !l.gate.Gating {
 		text += ": " + l.gate.Reason
 	}

@@ -13,8 +13,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/order"
 )
 
-// MaxBoxes is how many boxes a picture has at most: a plan of more objects is drawn by its
-// specs.
+// MaxBoxes limits the boxes of a picture: a plan of more objects is drawn by its specs.
 const MaxBoxes = 60
 
 // Picture is a plan as it is drawn for people.
@@ -26,9 +25,9 @@ type Picture struct {
 	Calls []render.Call
 	// Unfolded pictures have a box for each object, however many there are.
 	Unfolded bool
-	// Focus is the object that the picture is about, "" for none.
+	// Focus is the object that the picture is about, or "".
 	Focus object.ID
-	// most is how many cards there may be; MaxBoxes where it is 0.
+	// most limits the cards; MaxBoxes where it is 0.
 	most int
 }
 
@@ -38,12 +37,12 @@ type mark struct {
 	kind, name string
 	// fullName is the name with the namespace.
 	fullName string
-	// spec is that of an object, "" for a card.
+	// spec is the spec of an object, "" for a card.
 	spec string
-	// specs are those of a card, and about is its third line.
+	// specs are the specs of a card, and about is its third line.
 	specs []string
 	about string
-	// title is what the box says when it is pointed at, and note what stands beside it.
+	// title is the text of the box when it is pointed at, and note the text beside it.
 	title, note string
 	work        bool
 	focus       bool
@@ -74,13 +73,13 @@ func (s stroke) label() string {
 	return strings.Join(out, ", ")
 }
 
-// scene is what is on a picture, before anything has a place.
+// scene is the content of a picture, before anything has a place.
 type scene struct {
 	title   string
 	objects int
 	specs   int
 	waves   int
-	// filled is how many of the waves have objects, all but in a part of a plan.
+	// filled counts the waves with objects: all of them, except in a part of a plan.
 	filled  int
 	folded  bool
 	marks   []*mark
@@ -91,7 +90,8 @@ type scene struct {
 func (p Picture) scene(notes bool) *scene {
 	// Take specs or objects as boxes.
 	s := &scene{title: p.Title, objects: len(p.Plan.Graph.Nodes), waves: len(p.Plan.Waves)}
-	s.folded = p.most > 0 || !p.Unfolded && s.objects > MaxBoxes
+	isLarge := !p.Unfolded && s.objects > MaxBoxes
+	s.folded = p.most > 0 || isLarge
 	var of map[object.ID]*mark
 	if s.folded {
 		s.marks, of = cards(p.Plan, cmp.Or(p.most, MaxBoxes))
@@ -139,7 +139,7 @@ func (p Picture) scene(notes bool) *scene {
 const ruleCall = "calls"
 
 // boxes returns the objects of a plan as boxes.
-func boxes(plan *order.Plan) (all []*mark, of map[object.ID]*mark) {
+func boxes(plan *order.Plan) (marks []*mark, of map[object.ID]*mark) {
 	of = map[object.ID]*mark{}
 	for i, wave := range plan.Waves {
 		for _, n := range wave.Nodes {
@@ -149,10 +149,10 @@ func boxes(plan *order.Plan) (all []*mark, of map[object.ID]*mark) {
 				title: string(n.ID) + "\n" + ref.String() + "\n" + plan.Placements[n.ID].Reason,
 			}
 			of[n.ID] = m
-			all = append(all, m)
+			marks = append(marks, m)
 		}
 	}
-	return all, of
+	return marks, of
 }
 
 // specEnds returns the object at which calls of and to each spec end: its first workload.
@@ -161,7 +161,8 @@ func specEnds(plan *order.Plan) map[string]object.ID {
 	for _, wave := range plan.Waves {
 		for _, n := range wave.Nodes {
 			spec, work := n.ID.Spec(), isWork(n.Object.Ref())
-			if out[spec] == "" || work && !works[spec] {
+			isFirstWork := work && !works[spec]
+			if out[spec] == "" || isFirstWork {
 				out[spec] = n.ID
 				works[spec] = work
 			}
@@ -171,21 +172,21 @@ func specEnds(plan *order.Plan) map[string]object.ID {
 }
 
 // merge makes one stroke of all lines between the same two boxes; calls stay apart.
-func (s *scene) merge(all []line, of map[object.ID]*mark) {
+func (s *scene) merge(drawn []line, of map[object.ID]*mark) {
 	type ends struct {
 		from, to *mark
 		call     bool
 	}
-	known := map[ends]int{}
-	for _, l := range all {
+	positions := map[ends]int{}
+	for _, l := range drawn {
 		key := ends{of[l.from], of[l.to], l.rule == ruleCall}
 		if key.from == key.to {
 			continue
 		}
-		i, ok := known[key]
+		i, ok := positions[key]
 		if !ok {
 			i = len(s.strokes)
-			known[key] = i
+			positions[key] = i
 			s.strokes = append(s.strokes, stroke{from: key.from, to: key.to})
 		}
 		s.strokes[i].lines = append(s.strokes[i].lines, l)

@@ -173,7 +173,7 @@ func (p *picture) drawGroups(c *canvas) {
 
 func (b *box) draw(c *canvas) {
 	// The classes say what the box is.
-	class, more := "box", ""
+	class, attributes := "box", ""
 	if b.work {
 		class = "box work"
 	}
@@ -182,14 +182,14 @@ func (b *box) draw(c *canvas) {
 	}
 	if b.isCard() {
 		class += " card"
-		more = fmt.Sprintf(` class="unfolds" data-specs="%s"`, escape(strings.Join(b.specs, "\n")))
+		attributes = fmt.Sprintf(` class="unfolds" data-specs="%s"`, escape(strings.Join(b.specs, "\n")))
 	}
 	if c.numbered {
-		more += fmt.Sprintf(` data-box="%d"`, b.index)
+		attributes += fmt.Sprintf(` data-box="%d"`, b.index)
 	}
 
 	// Write the box with its texts.
-	c.printf("<g%s><title>%s</title>", more, escape(printable.Text(b.title)))
+	c.printf("<g%s><title>%s</title>", attributes, escape(printable.Text(b.title)))
 	c.printf(`<rect class="%s" x="%d" y="%d" width="%d" height="%d" rx="5"/>`, class, b.x, b.y, b.w, b.h)
 	small := func(y int, text string) {
 		c.writeText(b.x+10, y, "kind", fit(printable.Line(text), textWidth, kindSize, b.w-20))
@@ -261,8 +261,8 @@ func (p *picture) route(k *curve, s *end) string {
 		lane := col.x + col.width + (k.lane+1)*laneGap
 		return bracket(s.at.x+s.at.w, s.y, lane, tx, ty)
 	}
-	// A curve leaves its column on the side of the target, and enters those on its way
-	// and that of the target on the other side.
+	// A curve leaves its column on the side of the target, and enters the columns on its way and
+	// the column of the target on the other side.
 	x := s.at.x
 	step := -1
 	if k.way == ahead {
@@ -273,15 +273,15 @@ func (p *picture) route(k *curve, s *end) string {
 	var b strings.Builder
 	y, column := s.y, k.from.column
 	fmt.Fprintf(&b, "M%d %d", x, y)
-	to := func(next int) {
+	turn := func(next int) {
 		out, in := p.columns[column].edge(step), p.columns[column+step].edge(-step)
 		fmt.Fprintf(&b, " H%d %s", out, bend(out, y, in, next))
 		y, column = next, column+step
 	}
 	for _, pass := range k.passes {
-		to(pass.middle())
+		turn(pass.middle())
 	}
-	to(ty)
+	turn(ty)
 	fmt.Fprintf(&b, " H%d", tx)
 	return b.String()
 }

@@ -42,7 +42,8 @@ func Text(plan *order.Plan) []byte {
 		}
 		fmt.Fprintf(b, "wave %d, %s\n", i, printable.Count(len(wave.Nodes), "object"))
 		for _, l := range joins[i] {
-			fmt.Fprintf(b, "  %s %s %s  %s\n", printable.Line(SideName(l.rule, l.fromName)), arrow(l), printable.Line(SideName(l.rule, l.toName)), remark(l))
+			from, to := printable.Line(SideName(l.rule, l.fromName)), printable.Line(SideName(l.rule, l.toName))
+			fmt.Fprintf(b, "  %s %s %s  %s\n", from, arrow(l), to, remark(l))
 		}
 		width := 0
 		for _, n := range wave.Nodes {

@@ -17,7 +17,7 @@ import (
 type line struct {
 	from, to object.ID
 	rule     graph.Rule
-	// also are the rules of further edges that are drawn as this one.
+	// also are the rules of further edges that are drawn as this line.
 	also []graph.Rule
 	// join is whether the line stands for two whole sides, which are called
 	// fromName and toName.
@@ -44,7 +44,8 @@ func (l line) label() string {
 // same way. It returns false for any other line. An author's edge keeps its place.
 func (l *line) absorb(e line) bool {
 	isNote := func(r graph.Rule) bool { return r == graph.RuleNamespace || r == graph.RuleQuota } // See split.
-	if l.from != e.from || l.to != e.to || l.gate != e.gate || isNote(l.rule) || isNote(e.rule) {
+	sameWay := l.from == e.from && l.to == e.to && l.gate == e.gate
+	if !sameWay || isNote(l.rule) || isNote(e.rule) {
 		return false
 	}
 	if e.explicit && !l.explicit {
@@ -56,7 +57,8 @@ func (l *line) absorb(e line) bool {
 	return true
 }
 
-// SideName returns what a name of a join means. A name with a slash is that of a node already.
+// SideName returns the meaning of a name of a join. A name with a slash is the id of a node
+// already.
 func SideName(rule graph.Rule, name string) string {
 	switch {
 	case strings.Contains(name, "/"):
@@ -104,8 +106,8 @@ func lines(p *order.Plan) []line {
 	return out
 }
 
-// until returns those of ids that are in a wave or before it. Others do not wait for what is in a
-// later wave, such as an Ingress. It returns all of them if none is in the wave or before.
+// until returns the ids that are in a wave or before it. Other nodes do not wait for a later wave,
+// which may hold an Ingress. It returns all ids if all are in later waves.
 func until(p *order.Plan, ids []object.ID, wave int) []object.ID {
 	out := slices.DeleteFunc(slices.Clone(ids), func(id object.ID) bool { return p.Placements[id].Wave > wave })
 	if len(out) == 0 {
@@ -123,10 +125,10 @@ const (
 
 // split divides the edges into those to Namespaces and quotas and the others. Nearly every object
 // has one of the former, so they are shown as a number beside their end.
-func split(all []line) (drawn []line, notes map[object.ID]string) {
+func split(edges []line) (drawn []line, notes map[object.ID]string) {
 	counts := map[object.ID]int{}
 	notes = map[object.ID]string{}
-	for _, l := range all {
+	for _, l := range edges {
 		text := ""
 		switch l.rule {
 		case graph.RuleNamespace:
