@@ -26,8 +26,7 @@ const (
 
 // Annotations of a manifest.
 const (
-	// AnnotationCreated is always Created: two renders of one input are one
-	// artifact.
+	// AnnotationCreated is always Created: two renders of the same input are the same artifact.
 	AnnotationCreated = ocispec.AnnotationCreated
 	// AnnotationSource and AnnotationRevision name the repository and the revision of the spec.
 	// Flux reports commit statuses for the revision.

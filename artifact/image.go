@@ -71,11 +71,11 @@ func TarGzip(fsys fs.FS, names []string) ([]byte, error) {
 
 // PushImage puts an image under the tag of a version, which no later push changes.
 //
-// A version with the same content is left as it is, in one request; one with other content is
+// A version with the same content is left as it is, in one request; a version with other content is
 // ErrExists. Else the blobs are sent, then the manifest by its digest, then opts.Sealed is called,
-// and the tag is written last: a push that is cut short leaves no version, and a second one
-// finishes it with the same digest. Of two clients that push other content at the same moment, one
-// gets ErrExists.
+// and the tag is written last: a push that is cut short leaves no version, and a second push
+// finishes it with the same digest. If two clients push other content at the same moment, the
+// slower client gets ErrExists.
 func PushImage(ctx context.Context, dst Store, image Image, version string, opts PushOptions) (Pushed, error) {
 	out := Pushed{Digest: image.Descriptor.Digest.String(), Tree: image.Tree, Tags: []string{version}}
 	if err := CheckTags(out.Tags); err != nil {

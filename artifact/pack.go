@@ -70,9 +70,9 @@ type Options struct {
 	// Labels are annotations too, such as component: shop. Barrier layers, which several
 	// pushes share, do not have them.
 	Labels map[string]string
-	// Folders takes the folders at the root too, which hold manifests only. Flux
-	// applies one where a Kustomization names its path; Argo CD looks into none
-	// unless its spec sets directory.recurse.
+	// Folders takes the folders at the root too, which hold manifests only. Flux applies a folder
+	// where a Kustomization names its path; Argo CD looks into folders only if its spec sets
+	// directory.recurse.
 	Folders bool
 	// Empty allows a tree without files, from which an engine that prunes deletes all
 	// that it applied before.

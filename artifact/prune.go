@@ -240,7 +240,7 @@ func (p *pruner) expired(digest string, annotations map[string]string) bool {
 	return !expiry.After(p.opts.Expired)
 }
 
-// read returns the annotations and the barrier layers of an artifact. It returns none for an
+// read returns the annotations and the barrier layers of an artifact. Both are empty for an
 // artifact that is missing or of another kind. An artifact that cannot be read could name any
 // layer, so that is an error, and nothing is deleted.
 func (p *pruner) read(ctx context.Context, digest string) (annotations map[string]string, refs []LayerRef, _ error) {

@@ -101,7 +101,7 @@ func checkFree(name string) error {
 	}
 	conn, err := net.DialTimeout("unix", name, time.Second)
 	if err != nil {
-		return nil //nolint:nilerr // it is that of a killed server
+		return nil //nolint:nilerr // the socket belonged to a killed server
 	}
 	_ = conn.Close()
 	return fmt.Errorf("%q: %w", name, ErrRunning)
@@ -153,8 +153,8 @@ func (c *connections) note(_ net.Conn, state http.ConnState) {
 }
 
 // settle waits until clients that have dialled have made their calls. The repo-server waits for
-// ever on a connection that ends before its greeting is answered, and makes three calls on one
-// that it closes then.
+// ever on a connection that ends before its greeting is answered, and makes three calls on a
+// connection that it closes then.
 func (c *connections) settle(most time.Duration) {
 	for deadline := time.Now().Add(most); time.Now().Before(deadline); {
 		time.Sleep(most / 10)

@@ -275,8 +275,7 @@ func (s settings) fillOptions(opts *host.Options) {
 	opts.Runtime = slices.Concat(strings.FieldsFunc(s.runtime, func(r rune) bool { return r == '\n' }), opts.Runtime)
 }
 
-// annotation returns the annotation that the position of an option stands for, or "" if there is
-// none.
+// annotation returns the annotation that the position of an option stands for, or "".
 func (s settings) annotation(file string) string {
 	for _, o := range []struct{ option, value, name string }{
 		{"--dialect ", s.dialect, settingDialect}, {"--env ", s.environment, settingEnv},

@@ -24,9 +24,9 @@ const (
 	layerRetry   = 2 * time.Minute
 )
 
-// deliver writes the OCIRepository and one Kustomization for each layer. All layers share the one
-// source: Flux then holds a layer back until the one that it depends on has applied the same
-// revision. The order thus holds on updates as well.
+// deliver writes the OCIRepository and one Kustomization for each layer. All layers share one
+// source: Flux then holds a layer back until its dependency has applied the same revision. The
+// order thus holds on updates as well.
 func (w *writer) deliver() {
 	// Rules that cannot be expressed are reported even if no repository is given.
 	health := w.healthChecks()

@@ -22,7 +22,7 @@ const (
 //go:embed lua/*.lua
 var luaFiles embed.FS
 
-// HealthConfig returns the ConfigMap argocd-cm with a health check for every kind that needs one
+// HealthConfig returns the ConfigMap argocd-cm with the health checks of every kind that needs them
 // to honour readyWhen. It returns nil if no kind does.
 //
 // It is meant to be merged into the argocd-cm of the cluster, with `kubectl apply --server-side`,

@@ -12,8 +12,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// CycleError is a circle of explicit edges: each leads to where the next one
-// starts, and the last one to where the first one starts.
+// CycleError is a circle of explicit edges: each edge ends at the start of the next edge, and the
+// last edge at the start of the first.
 type CycleError struct {
 	// Names are the ends of the edges: ids of nodes, or names of specs where all edges are
 	// dependencies of specs. Names[i] depends on the next name.

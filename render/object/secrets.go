@@ -341,8 +341,8 @@ func (s *Secrets) shortened(text string) string {
 	}
 }
 
-// longestPart returns the length of the longest end of text, or of its beginning, that is a part
-// of a secret. It returns 0 if that is too short to be one.
+// longestPart returns the length of the longest end of text, or of its beginning, that is a part of
+// a secret. It returns 0 if that part is too short to count.
 func (s *Secrets) longestPart(text string, atBeginning bool) (longest int) {
 	piece := func(n int) string {
 		if atBeginning {

@@ -198,8 +198,7 @@ func (t traits) compare(u traits) int {
 	)
 }
 
-// before reports whether the engine surely applies t before u where both are in one
-// wave.
+// before reports whether the engine surely applies t before u where both are in the same wave.
 func (e *engine) before(t, u traits) bool {
 	switch {
 	case e.KeepsOrder:

@@ -105,7 +105,7 @@ func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 		return source.Tree{}, err
 	}
 
-	// A reference with a digest has that as its revision, so that it never changes.
+	// The digest of a reference is also its revision, so that it never changes.
 	b := &source.Builder{Limits: f.Limits}
 	if err := f.download(ctx, r, artifact, b); err != nil {
 		return source.Tree{}, err

@@ -34,7 +34,7 @@ import (
 // do not count. Errors are ErrNotFound where there is no such repository or revision, and
 // ErrReference. The caller closes the result.
 //
-// It runs the git binary where there is one. Without it, go-git reads the repository, and a
+// It runs the git binary where it finds the binary. Without it, go-git reads the repository, and a
 // revision is a name of a branch or tag, HEAD or @, a hash or the start of a hash, with any of ~N,
 // ^N, ^{} and ^{commit} after it; every other form is an error.
 func OpenRevision(ctx context.Context, dir, rev string) (*Files, error) {

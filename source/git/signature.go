@@ -274,8 +274,7 @@ func readSigners(text string, allowed bool) ([]signer, error) {
 	return out, nil
 }
 
-// applyOptions limits the key by the options of its line, and reports whether the key is one
-// for Git.
+// applyOptions limits the key by the options of its line, and reports whether the key is for Git.
 func (s *signer) applyOptions(options []string) (use bool, err error) {
 	use = true
 	for _, option := range options {

@@ -174,7 +174,10 @@ func newSSH(server location, with credentials, scratch string) (session, error) 
 			"known_hosts has no key for %s: get it with ssh-keyscan, check it, and add it", address))
 	}
 	return &overSSH{at: server, config: &ssh.ClientConfig{
-		User: server.user, Auth: []ssh.AuthMethod{ssh.PublicKeys(signer)}, HostKeyCallback: knownHosts.HostKeyCallback(), HostKeyAlgorithms: algorithms,
+		User:              server.user,
+		Auth:              []ssh.AuthMethod{ssh.PublicKeys(signer)},
+		HostKeyCallback:   knownHosts.HostKeyCallback(),
+		HostKeyAlgorithms: algorithms,
 	}}, nil
 }
 

@@ -69,7 +69,7 @@ func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 		return source.Tree{}, f.explainGone(entry, err)
 	}
 
-	// The tree of an entry must be the locked one, and gets the revision of the lock.
+	// The tree of an entry must have the locked digest, and gets the revision of the lock.
 	if ok {
 		differs := tree.Digest != entry.Digest
 		switch {

@@ -175,7 +175,8 @@ func (v *vendored) verify(counts func(name string) bool) (missing string, err er
 		}
 		if digests.Of(data) != v.files[i].digest {
 			return "", source.Refuse(source.ErrDigest, fmt.Sprintf(
-				"%q was vendored and changed since: take the change to the module itself, then delete the file and run %q", fullName, "ropewalk vendor"))
+				"%q was vendored and changed since: take the change to the module itself, then delete the file and run %q",
+				fullName, "ropewalk vendor"))
 		}
 		seen[i] = true
 	}

@@ -31,6 +31,6 @@
 // # Semver
 //
 // A range takes tags with all three numbers, with or without a v before them. A tag 1.2 or 1 is not
-// a version, because such tags move from one to the next. Of two tags for one version the one
+// a version, because such tags move from one to the next. Of two tags for one version the tag
 // without v is taken. Prereleases count where the range names a prerelease.
 package oci

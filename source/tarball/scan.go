@@ -32,9 +32,8 @@ type part struct {
 	compressed int64
 }
 
-// scan reads the table of contents of a zip, and refuses a zip that has more than one
-// meaning: parts that overlap, entries with two names, wrong counts, data before the first
-// part or after the last.
+// scan reads the table of contents of a zip, and refuses an ambiguous zip: parts that overlap,
+// entries with two names, wrong counts, data before the first part or after the last.
 func (t *taker) scan(r io.ReaderAt, size int64) error {
 	contents, err := findTable(r, size)
 	if err != nil {

@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package process is what every command of the project needs of its process: its build, an
+// Package process has the parts of a process that every command of the project needs: its build, an
 // environment that means the same for everybody, a worker that evaluates, and sizes on the command
 // line.
 //

@@ -79,8 +79,8 @@ func (r Release) String() string {
 }
 
 // Identity returns a text that distinguishes this build from every other build, or "" if nothing
-// does. Another build may render otherwise, so that its cached results are not valid for this one.
-// The version that an image was given is no identity, because it may name a branch.
+// does. Another build may render otherwise, so that its cached results are not valid for this
+// build. The version that an image was given is no identity, because it may name a branch.
 func (r Release) Identity() string {
 	isUnknown := r.Revision == "" && !r.module
 	if r.Modified || isUnknown {

@@ -10,7 +10,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// section is one spec of a policy of Cilium, with those of the same selector, which add up.
+// section is one spec of a policy of Cilium, joined with the specs of the same selector, which add
+// up.
 type section struct {
 	path     string
 	selector same
@@ -59,8 +60,11 @@ func sections(o object.Object) (out []section) {
 		}
 		for _, d := range directions() {
 			rules, deny := asList(spec[d.field]), asList(spec[d.field+"Deny"])
-			denies, given := asMap(spec["enableDefaultDeny"])[d.field].(bool)
-			out[i].denies[d.field] = out[i].denies[d.field] || denies || !given && len(rules)+len(deny) > 0
+			denies, isWritten := asMap(spec["enableDefaultDeny"])[d.field].(bool)
+			if !isWritten {
+				denies = len(rules)+len(deny) > 0
+			}
+			out[i].denies[d.field] = out[i].denies[d.field] || denies
 			for field, list := range map[string][]any{d.field: rules, d.field + "Deny": deny} {
 				out[i].rules[field] = append(out[i].rules[field], ciliumRules(o.Namespace(), path+"."+field, d.peers, list)...)
 			}
@@ -81,27 +85,29 @@ func ciliumRules(namespace, path, peers string, list []any) (out []rule) {
 	for i, item := range list {
 		m := asMap(item)
 		path := at(path, i)
-		who := axis{path: path, anything: true}
-		what := axis{path: path + ".toPorts", anything: true}
-		more := fixed{}
+		allowed := axis{path: path, anything: true}
+		ports := axis{path: path + ".toPorts", anything: true}
+		other := fixed{}
+
+		// Ports and peers are compared entry by entry, and all else as it is.
 		for _, name := range object.SortedKeys(m) {
-			switch rest := strings.TrimPrefix(name, peers); {
+			switch peer := strings.TrimPrefix(name, peers); {
 			case name == "toPorts" || name == "icmps":
-				what.anything = what.anything && len(asList(m[name])) == 0
+				ports.anything = ports.anything && len(asList(m[name])) == 0
 				for i, p := range asList(m[name]) {
-					what.entries = append(what.entries, ciliumPorts(at(path+"."+name, i), name, asMap(p))...)
+					ports.entries = append(ports.entries, ciliumPorts(at(path+"."+name, i), name, asMap(p))...)
 				}
-			case rest == name || rest == "Requires":
-				more[name] = sameAs("", m[name])
+			case peer == name || peer == "Requires":
+				other[name] = sameAs("", m[name])
 			default:
-				who.path, who.anything = path+"."+name, false
+				allowed.path, allowed.anything = path+"."+name, false
 				for i, p := range asList(m[name]) {
-					who.entries = append(who.entries, entry{at(path+"."+name, i), ciliumPeer(namespace, rest, p)})
+					allowed.entries = append(allowed.entries, entry{at(path+"."+name, i), ciliumPeer(namespace, peer, p)})
 				}
 			}
 		}
 		if len(m) > 0 {
-			out = append(out, rule{path, sameAs("", m), []axis{who, what, {path: path, entries: []entry{{path, more}}}}})
+			out = append(out, rule{path, sameAs("", m), []axis{allowed, ports, {path: path, entries: []entry{{path, other}}}}})
 		}
 	}
 	return out
@@ -135,8 +141,8 @@ func ciliumPeer(namespace, field string, v any) limit {
 	return sameAs(field, v)
 }
 
-// ciliumPorts returns the ports of an item of toPorts or icmps, each with what is asked of
-// requests to it.
+// ciliumPorts returns the ports of an item of toPorts or icmps, each with the rules for requests to
+// it.
 func ciliumPorts(path, field string, m map[string]any) (out []entry) {
 	if field == "icmps" {
 		for i, f := range asList(m["fields"]) {
@@ -144,28 +150,28 @@ func ciliumPorts(path, field string, m map[string]any) (out []entry) {
 		}
 		return out
 	}
-	more := requests{rules: asMap(m["rules"]), fixed: fixed{}}
+	asked := requests{rules: asMap(m["rules"]), fixed: fixed{}}
 	for _, name := range object.SortedKeys(m) {
 		if name != "ports" && name != "rules" {
-			more.fixed[name] = sameAs("", m[name])
+			asked.fixed[name] = sameAs("", m[name])
 		}
 	}
 	for i, p := range asList(m["ports"]) {
 		protocol := strings.TrimPrefix(asText(asMap(p)["protocol"]), "ANY")
 		of := portOf(protocol, asMap(p)["port"], asMap(p)["endPort"])
-		of.more = more
+		of.asked = asked
 		out = append(out, entry{at(path+".ports", i), of})
 	}
 	if len(out) == 0 {
 		of := portOf("", nil, nil)
-		of.more = more
+		of.asked = asked
 		out = append(out, entry{path, of})
 	}
 	return out
 }
 
-// requests are what Cilium asks of requests: one of the rules of a protocol, and fields that
-// are compared as they are.
+// requests hold the rules of Cilium for requests: a request must meet one of the rules of its
+// protocol. The fixed fields are compared as they are.
 type requests struct {
 	rules map[string]any
 	fixed fixed
@@ -176,26 +182,27 @@ func (r requests) hold(o requests) bool {
 		return false
 	}
 	for protocol, rules := range r.rules {
-		asked, given := asList(rules), asList(o.rules[protocol])
+		asked, wanted := asList(rules), asList(o.rules[protocol])
 		if len(asked) == 0 {
 			continue
 		}
 		met := func(v any) bool {
 			return slices.ContainsFunc(asked, func(rule any) bool { return meets(asMap(rule), asMap(v)) })
 		}
-		if len(given) == 0 || slices.ContainsFunc(given, func(v any) bool { return !met(v) }) {
+		if len(wanted) == 0 || slices.ContainsFunc(wanted, func(v any) bool { return !met(v) }) {
 			return false
 		}
 	}
 	return true
 }
 
-// meets reports whether a rule of requests requires all that another one requires. Patterns match
-// names of the DNS.
+// meets reports whether a rule of requests requires all that other requires. Patterns match names
+// of the DNS.
 func meets(rule, other map[string]any) bool {
 	for name, v := range rule {
 		switch {
-		case v == "" || name == "matchPattern" && host(asText(v)).holds(host(asText(other["matchName"])+asText(other["matchPattern"]))):
+		case v == "":
+		case name == "matchPattern" && host(asText(v)).holds(host(asText(other["matchName"])+asText(other["matchPattern"]))):
 		case asList(v) != nil:
 			for _, item := range asList(v) {
 				if !slices.ContainsFunc(asList(other[name]), func(o any) bool { return sameAs("", o) == sameAs("", item) }) {

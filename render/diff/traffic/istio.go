@@ -16,7 +16,11 @@ func (c *comparison) compareIstio(before, after object.Object) {
 	action := func(o object.Object) string { return cmp.Or(o.Text("spec", "action"), "ALLOW") }
 	provider := func(o object.Object) string { return o.Text("spec", "provider", "name") }
 	was, is := istioRules(before), istioRules(after)
-	lost := map[string]string{"ALLOW": "it no longer denies what its rules do not allow", "DENY": "it no longer denies what its rules name", "CUSTOM": "it no longer asks " + provider(before)}
+	lost := map[string]string{
+		"ALLOW":  "it no longer denies what its rules do not allow",
+		"DENY":   "it no longer denies what its rules name",
+		"CUSTOM": "it no longer asks " + provider(before),
+	}
 	switch b, a := action(before), action(after); {
 	case b != a && lost[b] != "":
 		c.report("", "its action changes from %s to %s: %s", b, a, lost[b])
@@ -42,13 +46,13 @@ func istioRules(o object.Object) (out []rule) {
 		}
 		when := axis{path: path + ".when", anything: true}
 		if conditions := asList(asMap(r)["when"]); len(conditions) > 0 {
-			var all clauses
+			var met clauses
 			for _, w := range conditions {
 				key := "when " + asText(asMap(w)["key"])
-				all = append(all, clauseOf(key, false, asMap(w)["values"])...)
-				all = append(all, clauseOf(key, true, asMap(w)["notValues"])...)
+				met = append(met, clauseOf(key, false, asMap(w)["values"])...)
+				met = append(met, clauseOf(key, true, asMap(w)["notValues"])...)
 			}
-			when.anything, when.entries = false, []entry{{when.path, all}}
+			when.anything, when.entries = false, []entry{{when.path, met}}
 		}
 		out = append(out, rule{path, sameAs("", r), []axis{part("from", "source"), part("to", "operation"), when}})
 	}
@@ -97,7 +101,7 @@ func clausesOf(m map[string]any, namespace string) (out clauses) {
 
 func (c clauses) holds(other limit) bool {
 	o, ok := other.(clauses)
-	return ok && !slices.ContainsFunc(c, func(one clause) bool { return !slices.ContainsFunc(o, one.follows) })
+	return ok && !slices.ContainsFunc(c, func(required clause) bool { return !slices.ContainsFunc(o, required.follows) })
 }
 
 // follows reports whether all that meets o meets c.

@@ -51,8 +51,8 @@ func networkRules(o object.Object, kind, peers string) (out []rule) {
 	return out
 }
 
-// networkPeer returns a peer of a NetworkPolicy. Without a selector of namespaces its pods are
-// those of the namespace of the policy.
+// networkPeer returns a peer of a NetworkPolicy. Without a selector of namespaces its pods are in
+// the namespace of the policy.
 func networkPeer(m map[string]any, namespace string) limit {
 	if b, ok := m["ipBlock"]; ok {
 		return blockOf(asText(asMap(b)["cidr"]), asList(asMap(b)["except"]), true)

@@ -56,21 +56,27 @@ func (r requirement) follows(o requirement) bool {
 		return o.operator == "In" && within(o.values, r.values)
 	case "NotIn":
 		apart := !slices.ContainsFunc(o.values, func(v string) bool { return slices.Contains(r.values, v) })
-		return o.operator == "In" && apart || o.operator == "NotIn" && within(r.values, o.values) || o.operator == "DoesNotExist"
+		switch o.operator {
+		case "In":
+			return apart
+		case "NotIn":
+			return within(r.values, o.values)
+		}
+		return o.operator == "DoesNotExist"
 	case "Exists":
 		return o.operator == "In" || o.operator == "Exists"
 	}
 	return r.operator == o.operator
 }
 
-// block is a range of addresses without some of them. With pods it may be those of pods.
+// block is a range of addresses without some of them. With pods, pods may have these addresses.
 type block struct {
 	prefix netip.Prefix
 	except []netip.Prefix
 	pods   bool
 }
 
-// blockOf returns a range, or a limit of its own if cidr is none.
+// blockOf returns a range, or a limit of its own if cidr is malformed.
 func blockOf(cidr string, except []any, pods bool) limit {
 	prefix, err := parsePrefix(cidr)
 	if err != nil {
@@ -85,7 +91,7 @@ func blockOf(cidr string, except []any, pods bool) limit {
 	return out
 }
 
-// parsePrefix returns a range, or an address as a range of one.
+// parsePrefix returns a range; an address is a range of one address.
 func parsePrefix(text string) (netip.Prefix, error) {
 	if a, err := netip.ParseAddr(text); err == nil {
 		return netip.PrefixFrom(a, a.BitLen()), nil
@@ -122,8 +128,15 @@ func (e entity) holds(other limit) bool {
 	case block, host:
 		return e == "all" || e == "world"
 	case entity:
-		inside := slices.Contains([]entity{"health", "host", "ingress", "init", "remote-node", "unmanaged"}, o)
-		return e == "all" || e == o || e == "cluster" && inside || e == "world" && strings.HasPrefix(string(o), "world-")
+		switch e {
+		case "all", o:
+			return true
+		case "cluster":
+			return slices.Contains([]entity{"health", "host", "ingress", "init", "remote-node", "unmanaged"}, o)
+		case "world":
+			return strings.HasPrefix(string(o), "world-")
+		}
+		return false
 	}
 	return e == "all"
 }
@@ -133,13 +146,19 @@ type host string
 
 func (h host) holds(other limit) bool {
 	o, ok := other.(host)
-	return ok && (h == "*" || h == o || glob(string(h), string(o)))
+	if !ok {
+		return false
+	}
+	return h == "*" || h == o || glob(string(h), string(o))
 }
 
 // glob reports whether a name without wildcards matches a pattern.
 func glob(pattern, name string) bool {
 	parts := strings.Split(pattern, "*")
-	if len(parts) == 1 || strings.Contains(name, "*") || !strings.HasPrefix(name, parts[0]) || !strings.HasSuffix(name, parts[len(parts)-1]) {
+	if len(parts) == 1 || strings.Contains(name, "*") {
+		return false
+	}
+	if !strings.HasPrefix(name, parts[0]) || !strings.HasSuffix(name, parts[len(parts)-1]) {
 		return false
 	}
 	middle := strings.TrimSuffix(name[len(parts[0]):], parts[len(parts)-1])
@@ -151,15 +170,19 @@ func glob(pattern, name string) bool {
 type port struct {
 	protocol, name string
 	from, to       int64
-	more           requests
+	asked          requests
 }
 
 const lastPort = 65535
 
 func (p port) holds(other limit) bool {
 	o, ok := other.(port)
-	return ok && (p.protocol == "" || p.protocol == o.protocol) && p.name == o.name &&
-		p.from <= o.from && p.to >= o.to && p.more.hold(o.more)
+	if !ok || p.name != o.name {
+		return false
+	}
+	sameProtocol := p.protocol == "" || p.protocol == o.protocol
+	inRange := p.from <= o.from && p.to >= o.to
+	return sameProtocol && inRange && p.asked.hold(o.asked)
 }
 
 // portOf returns a port by number or name, up to end if that is given. 0 and no number stand for

@@ -13,8 +13,8 @@ import (
 // maxSteps bounds how many limits are compared for one policy.
 const maxSteps = 2_000_000
 
-// Finding is what a policy lets through from now on, and the path of the part of it, in the
-// earlier version where it is gone; "" is the policy as such.
+// Finding says what a policy lets through from now on, with the path of its part, in the earlier
+// version where it is gone; "" is the policy as such.
 type Finding struct{ What, Path string }
 
 // Loosened returns what after lets through that before did not. It returns nothing for an object
@@ -53,9 +53,9 @@ const (
 	asksLess   = "it no longer asks about all that it did"
 )
 
-// limit is a part of what a rule is about.
+// limit is a part of the traffic of a rule.
 type limit interface {
-	// holds reports whether all that the other limit is about is part of this one.
+	// holds reports whether the traffic of the other limit is part of the traffic of this limit.
 	holds(other limit) bool
 }
 
@@ -65,15 +65,15 @@ type entry struct {
 	limit limit
 }
 
-// axis is what a rule is about in one respect: any of the entries, or anything.
+// axis limits the traffic of a rule in one respect: to any of the entries, or not at all.
 type axis struct {
-	// path is that of the field, for the case that it is gone.
+	// path is the path of the field, for the case that it is gone.
 	path     string
 	anything bool
 	entries  []entry
 }
 
-// rule lets through what each of its axes is about. Rules with the same text are the same.
+// rule lets through the traffic that all of its axes hold. Rules with the same text are the same.
 type rule struct {
 	path string
 	text same
@@ -92,8 +92,8 @@ func listed(path string, items []any, of func(path string, item any) entry) axis
 
 func at(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }
 
-// reportUncovered reports the paths of what rules are about and others are not.
-func (c *comparison) reportUncovered(rules, others []rule, what string) {
+// reportUncovered reports the paths of the traffic that rules hold and others do not.
+func (c *comparison) reportUncovered(rules, others []rule, effect string) {
 	known := make(map[same]bool, len(others))
 	for _, o := range others {
 		known[o.text] = true
@@ -108,17 +108,17 @@ func (c *comparison) reportUncovered(rules, others []rule, what string) {
 			return
 		case len(missing) > 0:
 			for _, path := range missing {
-				c.report(path, "%s", what)
+				c.report(path, "%s", effect)
 			}
 		case some && i < len(others):
-			c.report(r.path+r.gone(others[i]), "%s", what)
+			c.report(r.path+r.gone(others[i]), "%s", effect)
 		case some:
-			c.report(r.path, "%s", what)
+			c.report(r.path, "%s", effect)
 		}
 	}
 }
 
-// gone returns the field of r that had limits in another version of it, and has none.
+// gone returns the field of r that had limits in another version, and has no limits now.
 func (r rule) gone(other rule) string {
 	for n, a := range r.axes {
 		if a.anything && !other.axes[n].anything {
@@ -129,7 +129,7 @@ func (r rule) gone(other rule) string {
 }
 
 // missing returns the paths of the entries of r for which no combination with the entries of the
-// other axes is part of others, unless that holds for all entries. It also reports whether any
+// other axes is part of others, unless that holds for all entries. It also reports whether some
 // combination is not.
 func (c *comparison) missing(r rule, others []rule) (paths []string, some bool) {
 	// Count the combinations, and give up if they are too many.
@@ -158,33 +158,34 @@ func (c *comparison) missing(r rule, others []rule) (paths []string, some bool) 
 		if c.steps < 0 {
 			return nil, false
 		}
-		for at := range covered {
-			rest := at
-			all := true
+		for combination := range covered {
+			index := combination
+			holds := true
 			for n := range held {
-				all = all && held[n][rest%size[n]]
-				rest /= size[n]
+				holds = holds && held[n][index%size[n]]
+				index /= size[n]
 			}
-			covered[at] = covered[at] || all
+			covered[combination] = covered[combination] || holds
 		}
 	}
+
 	// Count, for each entry, how many of its combinations are covered.
 	found := make([][]int, len(r.axes))
 	for n := range found {
 		found[n] = make([]int, size[n])
 	}
-	for at, ok := range covered {
+	for combination, ok := range covered {
 		some = some || !ok
-		rest := at
+		index := combination
 		for n := range found {
 			if ok {
-				found[n][rest%size[n]]++
+				found[n][index%size[n]]++
 			}
-			rest /= size[n]
+			index /= size[n]
 		}
 	}
 
-	// An entry without any is missing.
+	// An entry without a covered combination is missing.
 	for n, a := range r.axes {
 		var none []string
 		for i, e := range a.entries {

@@ -35,7 +35,8 @@ func (p Picture) Dot() []byte {
 			if m.isCard() {
 				names[m] = fmt.Sprintf("specs %d", len(names))
 			}
-			fmt.Fprintf(b, "    %s [label=%s, tooltip=%s];\n", dotQuote(names[m]), dotQuote(strings.Join(m.text(), "\n")), dotQuote(cmp.Or(string(m.id), m.title)))
+			label, tooltip := strings.Join(m.text(), "\n"), cmp.Or(string(m.id), m.title)
+			fmt.Fprintf(b, "    %s [label=%s, tooltip=%s];\n", dotQuote(names[m]), dotQuote(label), dotQuote(tooltip))
 		}
 		fmt.Fprint(b, "  }\n")
 	}
