@@ -54,7 +54,7 @@ func place() string {
 	all := runtime.CallersFrames(frames[:runtime.Callers(0, frames)])
 	panicked := false
 	for {
-		f, more := all.Next()
+		f, hasMore := all.Next()
 		inRuntime := strings.HasPrefix(f.Function, "runtime.")
 		switch {
 		case f.Function == "runtime.gopanic":
@@ -62,7 +62,7 @@ func place() string {
 		case panicked && !inRuntime:
 			return fmt.Sprintf(" (%s, %s:%d)", f.Function, path.Base(f.File), f.Line)
 		}
-		if !more {
+		if !hasMore {
 			return ""
 		}
 	}

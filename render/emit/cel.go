@@ -108,17 +108,17 @@ func (s scope) with(name string) scope {
 const root = "object"
 
 // isRoot reports whether e is the complete object.
-func isRoot(e ast.Expr, in scope) bool {
-	return e.Kind() == ast.IdentKind && e.AsIdent() == root && !in.binds(root)
+func isRoot(e ast.Expr, vars scope) bool {
+	return e.Kind() == ast.IdentKind && e.AsIdent() == root && !vars.binds(root)
 }
 
 // topField returns the name of the top-level field that e is, however it is spelled.
-func topField(e ast.Expr, in scope) (name string, ok bool) {
+func topField(e ast.Expr, vars scope) (name string, ok bool) {
 	if e.Kind() == ast.IdentKind {
 		name = e.AsIdent()
-		return name, name != root && !in.binds(name)
+		return name, name != root && !vars.binds(name)
 	}
-	if e.Kind() == ast.SelectKind && isRoot(e.AsSelect().Operand(), in) {
+	if e.Kind() == ast.SelectKind && isRoot(e.AsSelect().Operand(), vars) {
 		return e.AsSelect().FieldName(), true
 	}
 	return "", false

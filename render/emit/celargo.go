@@ -50,11 +50,11 @@ func (t toLua) refuse(e ast.Expr, format string, args ...any) error {
 	return &unsupported{what: fmt.Sprintf(format, args...), column: t.column(e)}
 }
 
-func (t toLua) expr(e ast.Expr, in scope) (any, error) {
-	if isRoot(e, in) {
+func (t toLua) expr(e ast.Expr, vars scope) (any, error) {
+	if isRoot(e, vars) {
 		return []any{root}, nil
 	}
-	if name, ok := topField(e, in); ok {
+	if name, ok := topField(e, vars); ok {
 		return []any{root, name}, nil
 	}
 	switch e.Kind() {
@@ -63,14 +63,14 @@ func (t toLua) expr(e ast.Expr, in scope) (any, error) {
 	case ast.IdentKind:
 		return []any{"var", e.AsIdent()}, nil
 	case ast.SelectKind:
-		return t.selection(e.AsSelect(), in)
+		return t.selection(e.AsSelect(), vars)
 	case ast.ListKind:
 		if len(e.AsList().OptionalIndices()) > 0 {
 			return nil, t.refuse(e, "an optional item of a list")
 		}
-		return t.operation("list", e.AsList().Elements(), in)
+		return t.operation("list", e.AsList().Elements(), vars)
 	case ast.CallKind:
-		return t.call(e, in)
+		return t.call(e, vars)
 	case ast.MapKind:
 		return nil, t.refuse(e, "a map literal")
 	default:
@@ -113,22 +113,22 @@ func (t toLua) integer(e ast.Expr, i int64) (any, error) {
 }
 
 // selection joins a chain of fields into one list.
-func (t toLua) selection(s ast.SelectExpr, in scope) (any, error) {
-	of, err := t.expr(s.Operand(), in)
+func (t toLua) selection(s ast.SelectExpr, vars scope) (any, error) {
+	operand, err := t.expr(s.Operand(), vars)
 	if err != nil {
 		return nil, err
 	}
-	if l, ok := of.([]any); ok && slices.Contains([]any{root, "var", "."}, l[0]) {
+	if l, ok := operand.([]any); ok && slices.Contains([]any{root, "var", "."}, l[0]) {
 		return append(l[:len(l):len(l)], s.FieldName()), nil
 	}
-	return []any{".", of, s.FieldName()}, nil
+	return []any{".", operand, s.FieldName()}, nil
 }
 
 // operation returns an operator over translated operands.
-func (t toLua) operation(name string, operands []ast.Expr, in scope) (any, error) {
+func (t toLua) operation(name string, operands []ast.Expr, vars scope) (any, error) {
 	out := []any{name}
 	for _, o := range operands {
-		v, err := t.expr(o, in)
+		v, err := t.expr(o, vars)
 		if err != nil {
 			return nil, err
 		}
@@ -170,13 +170,13 @@ func luaOperator(function string) string {
 	return ""
 }
 
-func (t toLua) call(e ast.Expr, in scope) (any, error) {
+func (t toLua) call(e ast.Expr, vars scope) (any, error) {
 	if s, ok := asHas(e); ok {
-		of, err := t.expr(s.Operand(), in)
+		of, err := t.expr(s.Operand(), vars)
 		return []any{"has", of, s.FieldName()}, err
 	}
 	if m, ok := asMacro(e); ok {
-		return t.macro(e, m, in)
+		return t.macro(e, m, vars)
 	}
 	call := e.AsCall()
 	name := luaOperator(call.FunctionName())
@@ -184,12 +184,13 @@ func (t toLua) call(e ast.Expr, in scope) (any, error) {
 		if name != "size" || len(call.Args()) > 0 {
 			return nil, t.refuse(e, "a call of %s()", call.FunctionName())
 		}
-		return t.operation(name, []ast.Expr{call.Target()}, in)
+		return t.operation(name, []ast.Expr{call.Target()}, vars)
 	}
-	if name == "" || name == "size" && len(call.Args()) != 1 {
+	isBadSize := name == "size" && len(call.Args()) != 1
+	if name == "" || isBadSize {
 		return nil, t.refuse(e, "%s", spelled(call.FunctionName()))
 	}
-	return t.operation(name, call.Args(), in)
+	return t.operation(name, call.Args(), vars)
 }
 
 // spelled names an operator as it is written, and a function as a call.
@@ -208,14 +209,15 @@ func spelled(function string) string {
 	return "a call of " + function + "()"
 }
 
-func (t toLua) macro(e ast.Expr, m macro, in scope) (any, error) {
-	if m.name != operators.Exists && m.name != operators.All || len(e.AsCall().Args()) != 2 {
+func (t toLua) macro(e ast.Expr, m macro, vars scope) (any, error) {
+	isKnown := m.name == operators.Exists || m.name == operators.All
+	if !isKnown || len(e.AsCall().Args()) != 2 {
 		return nil, t.refuse(e, "a call of %s()", m.name)
 	}
-	list, err := t.expr(m.receiver, in)
+	list, err := t.expr(m.receiver, vars)
 	if err != nil {
 		return nil, err
 	}
-	body, err := t.expr(m.body, in.with(m.variable))
+	body, err := t.expr(m.body, vars.with(m.variable))
 	return []any{m.name, list, m.variable, body}, err
 }

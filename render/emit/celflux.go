@@ -76,51 +76,51 @@ func (g *guarded) or(a, b ast.Expr) ast.Expr {
 	return g.call(operators.LogicalOr, a, b)
 }
 
-func (g *guarded) holds(e ast.Expr, in scope) ast.Expr { return g.decide(e, in, true) }
-func (g *guarded) fails(e ast.Expr, in scope) ast.Expr { return g.decide(e, in, false) }
+func (g *guarded) holds(e ast.Expr, vars scope) ast.Expr { return g.decide(e, vars, true) }
+func (g *guarded) fails(e ast.Expr, vars scope) ast.Expr { return g.decide(e, vars, false) }
 
 // decide does the work of holds if want is true, and of fails if it is false.
-func (g *guarded) decide(e ast.Expr, in scope, want bool) ast.Expr {
+func (g *guarded) decide(e ast.Expr, vars scope, want bool) ast.Expr {
 	both, either := g.and, g.or
 	if !want {
 		both, either = g.or, g.and
 	}
 	switch name, args := asOperator(e); name {
 	case operators.LogicalAnd:
-		return both(g.decide(args[0], in, want), g.decide(args[1], in, want))
+		return both(g.decide(args[0], vars, want), g.decide(args[1], vars, want))
 	case operators.LogicalOr:
-		return either(g.decide(args[0], in, want), g.decide(args[1], in, want))
+		return either(g.decide(args[0], vars, want), g.decide(args[1], vars, want))
 	case operators.LogicalNot:
-		return g.decide(args[0], in, !want)
+		return g.decide(args[0], vars, !want)
 	case operators.Conditional:
 		return g.or(
-			g.and(g.holds(args[0], in), g.decide(args[1], in, want)),
-			g.and(g.fails(args[0], in), g.decide(args[2], in, want)),
+			g.and(g.holds(args[0], vars), g.decide(args[1], vars, want)),
+			g.and(g.fails(args[0], vars), g.decide(args[2], vars, want)),
 		)
 	}
 	if v, ok := literal(e); ok && v.Type() == types.BoolType {
 		return g.truth((v == types.True) == want)
 	}
-	if s, ok := asHas(e); ok && isRoot(s.Operand(), in) {
+	if s, ok := asHas(e); ok && isRoot(s.Operand(), vars) {
 		return g.top(s.FieldName(), want)
 	}
 	if m, ok := asMacro(e); ok && (m.name == operators.Exists || m.name == operators.All) {
-		return g.fold(m, in, want)
+		return g.fold(m, vars, want)
 	}
-	return g.atom(e, in, want)
+	return g.atom(e, vars, want)
 }
 
 // fold rewrites exists and all so that they decide about want. Instead of "nothing exists" it
 // writes that all fail.
-func (g *guarded) fold(m macro, in scope, want bool) ast.Expr {
+func (g *guarded) fold(m macro, vars scope, want bool) ast.Expr {
 	function := m.name
 	if !want {
 		function = map[string]string{operators.Exists: operators.All, operators.All: operators.Exists}[m.name]
 	}
-	body := g.decide(m.body, in.with(m.variable), want)
+	body := g.decide(m.body, vars.with(m.variable), want)
 	g.id++
-	call := g.NewMemberCall(g.id, function, g.copy(m.receiver, in), g.NewIdent(g.id, m.variable), body)
-	return g.and(g.guards(m.receiver, in), call)
+	call := g.NewMemberCall(g.id, function, g.copy(m.receiver, vars), g.NewIdent(g.id, m.variable), body)
+	return g.and(g.guards(m.receiver, vars), call)
 }
 
 // top decides has(object.field). Flux has no variable for a field that is absent, so a use of the
@@ -139,16 +139,16 @@ func (g *guarded) top(field string, want bool) ast.Expr {
 	return g.call(operators.GreaterEquals, g.call("size", g.NewIdent(g.id, field)), g.NewLiteral(g.id, types.Int(0)))
 }
 
-func (g *guarded) atom(e ast.Expr, in scope, want bool) ast.Expr {
-	value := g.copy(e, in)
+func (g *guarded) atom(e ast.Expr, vars scope, want bool) ast.Expr {
+	value := g.copy(e, vars)
 	if !want {
 		value = g.call(operators.LogicalNot, value)
 	}
-	return g.and(g.guards(e, in), value)
+	return g.and(g.guards(e, vars), value)
 }
 
 // guards returns the conjunction of what must be there for e to have a value.
-func (g *guarded) guards(e ast.Expr, in scope) ast.Expr {
+func (g *guarded) guards(e ast.Expr, vars scope) ast.Expr {
 	conjunction := g.truth(true)
 	seen := map[string]bool{}
 	add := func(guard ast.Expr) {
@@ -158,21 +158,21 @@ func (g *guarded) guards(e ast.Expr, in scope) ast.Expr {
 			conjunction = g.and(conjunction, guard)
 		}
 	}
-	g.collect(e, in, in, add)
+	g.collect(e, vars, vars, add)
 	return conjunction
 }
 
 // collect calls add for each field that e reads, outermost first. Fields of a
 // variable that is bound inside e are skipped: it is not known out here.
-func (g *guarded) collect(e ast.Expr, in, inner scope, add func(ast.Expr)) {
+func (g *guarded) collect(e ast.Expr, vars, inner scope, add func(ast.Expr)) {
 	// A macro binds a variable, and has() reads only what leads to its field.
 	if m, ok := asMacro(e); ok {
-		g.collect(m.receiver, in, inner, add)
-		g.collect(m.body, in, inner.with(m.variable), add)
+		g.collect(m.receiver, vars, inner, add)
+		g.collect(m.body, vars, inner.with(m.variable), add)
 		return
 	}
 	if s, ok := asHas(e); ok {
-		g.collect(s.Operand(), in, inner, add)
+		g.collect(s.Operand(), vars, inner, add)
 		return
 	}
 
@@ -180,58 +180,58 @@ func (g *guarded) collect(e ast.Expr, in, inner scope, add func(ast.Expr)) {
 	switch e.Kind() {
 	case ast.SelectKind:
 		s := e.AsSelect()
-		g.collect(s.Operand(), in, inner, add)
-		if _, top := topField(e, inner); !top && known(e, in, inner) {
-			add(g.call(operators.Has, g.copy(e, in)))
+		g.collect(s.Operand(), vars, inner, add)
+		if _, top := topField(e, inner); !top && known(e, vars, inner) {
+			add(g.call(operators.Has, g.copy(e, vars)))
 		}
 	case ast.CallKind:
 		call := e.AsCall()
 		switch call.FunctionName() {
 		case operators.OptSelect, operators.OptIndex:
-			g.collect(call.Args()[0], in, inner, func(ast.Expr) {})
+			g.collect(call.Args()[0], vars, inner, func(ast.Expr) {})
 			return
 		case operators.Index:
-			g.collectIndex(call.Args(), in, inner, add)
+			g.collectIndex(call.Args(), vars, inner, add)
 			return
 		}
 		if call.IsMemberFunction() {
-			g.collect(call.Target(), in, inner, add)
+			g.collect(call.Target(), vars, inner, add)
 		}
 		for _, a := range call.Args() {
-			g.collect(a, in, inner, add)
+			g.collect(a, vars, inner, add)
 		}
 	case ast.ListKind:
 		for _, a := range e.AsList().Elements() {
-			g.collect(a, in, inner, add)
+			g.collect(a, vars, inner, add)
 		}
 	default:
 		// Names, literals and maps read no field that may be missing.
 	}
 }
 
-func (g *guarded) collectIndex(args []ast.Expr, in, inner scope, add func(ast.Expr)) {
-	g.collect(args[0], in, inner, add)
-	g.collect(args[1], in, inner, add)
-	if !known(args[0], in, inner) {
+func (g *guarded) collectIndex(args []ast.Expr, vars, inner scope, add func(ast.Expr)) {
+	g.collect(args[0], vars, inner, add)
+	g.collect(args[1], vars, inner, add)
+	if !known(args[0], vars, inner) {
 		return
 	}
 	v, ok := literal(args[1])
 	switch {
 	case ok && v.Type() == types.StringType:
-		add(g.call(operators.In, g.copy(args[1], in), g.copy(args[0], in)))
+		add(g.call(operators.In, g.copy(args[1], vars), g.copy(args[0], vars)))
 	case ok && v.Type() == types.IntType:
-		add(g.call(operators.Greater, g.call("size", g.copy(args[0], in)), g.copy(args[1], in)))
+		add(g.call(operators.Greater, g.call("size", g.copy(args[0], vars)), g.copy(args[1], vars)))
 	}
 }
 
 // known reports whether e hangs on no variable that is bound only further in.
-func known(e ast.Expr, in, inner scope) bool {
+func known(e ast.Expr, vars, inner scope) bool {
 	for {
 		switch e.Kind() {
 		case ast.SelectKind:
 			e = e.AsSelect().Operand()
 		case ast.IdentKind:
-			return !slices.Contains(inner[len(in):], e.AsIdent())
+			return !slices.Contains(inner[len(vars):], e.AsIdent())
 		case ast.CallKind:
 			if name, args := asOperator(e); name == operators.Index {
 				e = args[0]
@@ -245,40 +245,40 @@ func known(e ast.Expr, in, inner scope) bool {
 }
 
 // copy returns e with the object's fields called as Flux calls them.
-func (g *guarded) copy(e ast.Expr, in scope) ast.Expr {
+func (g *guarded) copy(e ast.Expr, vars scope) ast.Expr {
 	// What Flux calls otherwise is renamed.
 	g.id++
 	id := g.id
-	if isRoot(e, in) {
+	if isRoot(e, vars) {
 		g.lose("object as a whole")
 	}
-	if name, ok := topField(e, in); ok {
+	if name, ok := topField(e, vars); ok {
 		return g.NewIdent(id, name)
 	}
 	if m, ok := asMacro(e); ok {
 		args := e.AsCall().Args()
 		copies := []ast.Expr{g.NewIdent(id, m.variable)}
 		for _, a := range args[1:] {
-			copies = append(copies, g.copy(a, in.with(m.variable)))
+			copies = append(copies, g.copy(a, vars.with(m.variable)))
 		}
-		return g.NewMemberCall(id, m.name, g.copy(m.receiver, in), copies...)
+		return g.NewMemberCall(id, m.name, g.copy(m.receiver, vars), copies...)
 	}
 
 	// The rest is copied part by part.
 	switch e.Kind() {
 	case ast.SelectKind:
 		s := e.AsSelect()
-		return g.NewSelect(id, g.copy(s.Operand(), in), s.FieldName())
+		return g.NewSelect(id, g.copy(s.Operand(), vars), s.FieldName())
 	case ast.CallKind:
-		return g.copyCall(e.AsCall(), in)
+		return g.copyCall(e.AsCall(), vars)
 	case ast.ListKind:
 		l := e.AsList()
-		return g.NewList(id, g.copies(l.Elements(), in), l.OptionalIndices())
+		return g.NewList(id, g.copies(l.Elements(), vars), l.OptionalIndices())
 	case ast.MapKind:
 		var entries []ast.EntryExpr
 		for _, entry := range e.AsMap().Entries() {
 			m := entry.AsMapEntry()
-			entries = append(entries, g.NewMapEntry(id, g.copy(m.Key(), in), g.copy(m.Value(), in), m.IsOptional()))
+			entries = append(entries, g.NewMapEntry(id, g.copy(m.Key(), vars), g.copy(m.Value(), vars), m.IsOptional()))
 		}
 		return g.NewMap(id, entries)
 	default:
@@ -286,19 +286,19 @@ func (g *guarded) copy(e ast.Expr, in scope) ast.Expr {
 	}
 }
 
-func (g *guarded) copyCall(call ast.CallExpr, in scope) ast.Expr {
+func (g *guarded) copyCall(call ast.CallExpr, vars scope) ast.Expr {
 	id := g.id
-	args := g.copies(call.Args(), in)
+	args := g.copies(call.Args(), vars)
 	if call.IsMemberFunction() {
-		return g.NewMemberCall(id, call.FunctionName(), g.copy(call.Target(), in), args...)
+		return g.NewMemberCall(id, call.FunctionName(), g.copy(call.Target(), vars), args...)
 	}
 	return g.NewCall(id, call.FunctionName(), args...)
 }
 
-func (g *guarded) copies(list []ast.Expr, in scope) []ast.Expr {
+func (g *guarded) copies(list []ast.Expr, vars scope) []ast.Expr {
 	out := make([]ast.Expr, len(list))
 	for i, e := range list {
-		out[i] = g.copy(e, in)
+		out[i] = g.copy(e, vars)
 	}
 	return out
 }

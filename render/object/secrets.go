@@ -320,12 +320,12 @@ func (s *Secrets) shortened(text string) string {
 	if strings.Count(text, ellipsis) > most {
 		return hidden
 	}
-	for at := 0; ; {
-		i := strings.Index(text[at:], ellipsis)
+	for offset := 0; ; {
+		i := strings.Index(text[offset:], ellipsis)
 		if i < 0 {
 			return text
 		}
-		before, after := text[:at+i], text[at+i+len(ellipsis):]
+		before, after := text[:offset+i], text[offset+i+len(ellipsis):]
 		before, quote := strings.CutSuffix(before, `"`)
 		left, right := s.longestPart(before, false), s.longestPart(after, true)
 		if left > 0 {
@@ -336,7 +336,7 @@ func (s *Secrets) shortened(text string) string {
 		if right > 0 {
 			after = hidden + after[right:]
 		}
-		at = len(before) + len(ellipsis)
+		offset = len(before) + len(ellipsis)
 		text = before + ellipsis + after
 	}
 }

@@ -191,19 +191,19 @@ func starValues(line, word string) string {
 // replaceValues returns line with by in the place of a word, wherever the word may be a value. It
 // is none in a path, as a name, and at the beginning of a longer word.
 func replaceValues(line, word, by string) string {
-	for at := 0; ; {
-		i := strings.Index(line[at:], word)
+	for offset := 0; ; {
+		i := strings.Index(line[offset:], word)
 		if i < 0 {
 			return line
 		}
-		begin := at + i
-		at = begin + len(word)
+		begin := offset + i
+		offset = begin + len(word)
 		begins := begin == 0 || strings.ContainsRune(" \t\"'{[,/", rune(line[begin-1]))
-		isPath, isName := begin > 0 && line[begin-1] == '/', begins && named.MatchString(line[at:])
-		longer := at < len(line) && (line[at] == '_' || isLetterOrDigit(line[at]))
+		isPath, isName := begin > 0 && line[begin-1] == '/', begins && named.MatchString(line[offset:])
+		longer := offset < len(line) && (line[offset] == '_' || isLetterOrDigit(line[offset]))
 		if !isPath && !isName && !longer {
-			line = line[:begin] + by + line[at:]
-			at = begin + len(by)
+			line = line[:begin] + by + line[offset:]
+			offset = begin + len(by)
 		}
 	}
 }
@@ -220,15 +220,15 @@ var holders = regexp.MustCompile(`(?i)^(stringData|users|authorization|cookie)$`
 // sensitiveKey returns the start of the value of the first sensitive name of a line, or -1 if the
 // line has no sensitive name.
 func sensitiveKey(line string) int {
-	for at := 0; ; {
-		m := key.FindStringSubmatchIndex(line[at:])
+	for offset := 0; ; {
+		m := key.FindStringSubmatchIndex(line[offset:])
 		if m == nil {
 			return -1
 		}
-		if name := line[at+m[2] : at+m[3]]; SensitiveName(name) || holders.MatchString(name) {
-			return at + m[1]
+		if name := line[offset+m[2] : offset+m[3]]; SensitiveName(name) || holders.MatchString(name) {
+			return offset + m[1]
 		}
-		at += m[3] // The end of this name may begin the next name.
+		offset += m[3] // The end of this name may begin the next name.
 	}
 }
 

@@ -31,53 +31,53 @@ func withoutCredentials(text string, hide func(string) string) string {
 	}
 	var out strings.Builder
 	done := 0
-	hideBetween := func(from, end int) {
-		from = max(from, done)
-		if from < end {
-			out.WriteString(text[done:from] + hide(text[from:end]))
+	hideBetween := func(start, end int) {
+		start = max(start, done)
+		if start < end {
+			out.WriteString(text[done:start] + hide(text[start:end]))
 			done = end
 		}
 	}
 
 	// Each URL is searched for its end, for its user and password, and for its parameters.
-	for at, word, walked := 0, 0, 0; ; {
-		i := strings.Index(text[at:], ":/")
+	for offset, word, walked := 0, 0, 0; ; {
+		i := strings.Index(text[offset:], ":/")
 		if i < 0 {
 			break
 		}
-		scheme := text[:at+i]
-		at += i + len(":/")
-		at += len(text[at:]) - len(strings.TrimLeft(text[at:], "/")) // A path that was a URL begins with a slash.
-		if word < at {                                               // It is the same where the text is a URL in a URL.
+		scheme := text[:offset+i]
+		offset += i + len(":/")
+		offset += len(text[offset:]) - len(strings.TrimLeft(text[offset:], "/")) // A path that was a URL begins with a slash.
+		if word < offset {                                                       // It is the same where the text is a URL in a URL.
 			word = len(text)
-			if n := strings.IndexAny(text[at:], endOf(scheme)); n >= 0 {
-				word = at + n
+			if n := strings.IndexAny(text[offset:], endOf(scheme)); n >= 0 {
+				word = offset + n
 			}
 		}
 
 		// A fragment is hidden as a whole; what follows is about what stands before it.
 		end := word
 		fragment := end
-		if n := strings.IndexByte(text[at:end], '#'); n >= 0 {
-			fragment, end = end, at+n
+		if n := strings.IndexByte(text[offset:end], '#'); n >= 0 {
+			fragment, end = end, offset+n
 		}
 		if strings.HasPrefix(strings.TrimLeft(text[end:], " "), "@") {
-			hideBetween(at, end) // A space does not end a password.
+			hideBetween(offset, end) // A space does not end a password.
 		}
 
 		// The user and the password end at the last @ of the host.
 		host, query := end, end
-		if n := strings.IndexByte(text[at:end], '?'); n >= 0 {
-			host, query = at+n, at+n+1
+		if n := strings.IndexByte(text[offset:end], '?'); n >= 0 {
+			host, query = offset+n, offset+n+1
 		}
-		if n := strings.IndexByte(text[at:host], '/'); n >= 0 {
-			host = at + n
+		if n := strings.IndexByte(text[offset:host], '/'); n >= 0 {
+			host = offset + n
 		}
-		if last := strings.LastIndexByte(text[at:host], '@'); last >= 0 {
+		if last := strings.LastIndexByte(text[offset:host], '@'); last >= 0 {
 			// The user of ssh alone is no secret.
-			isUser := strings.HasSuffix(text[:at], "ssh://") && !strings.Contains(text[at:at+last], ":")
+			isUser := strings.HasSuffix(text[:offset], "ssh://") && !strings.Contains(text[offset:offset+last], ":")
 			if !isUser {
-				hideBetween(at, at+last)
+				hideBetween(offset, offset+last)
 			}
 		}
 

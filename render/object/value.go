@@ -104,7 +104,7 @@ func (v Value) MemberNames() []string {
 }
 
 // Lookup follows p as far as it leads. It returns the part there, and the number of steps.
-func (v Value) Lookup(p Path) (at Value, found int) {
+func (v Value) Lookup(p Path) (part Value, found int) {
 	for i, s := range p {
 		var next Value
 		ok := false
@@ -151,17 +151,17 @@ func (v Value) NearestPos(p Path) Pos {
 
 // Merge merges over onto v: over wins leaf by leaf, maps are merged, lists
 // and scalars replace what was there. Neither value is changed.
-func (v Value) Merge(over Value) Value {
-	if over.Kind == KindNone {
+func (v Value) Merge(overlay Value) Value {
+	if overlay.Kind == KindNone {
 		return v
 	}
-	if v.Kind != KindMap || over.Kind != KindMap {
-		return over
+	if v.Kind != KindMap || overlay.Kind != KindMap {
+		return overlay
 	}
 	out := v
 	out.Members = slices.Clone(v.Members)
-	find := out.find(len(over.Members))
-	for _, m := range over.Members {
+	find := out.find(len(overlay.Members))
+	for _, m := range overlay.Members {
 		i := find(m.Name)
 		if i < 0 {
 			out.Members = append(out.Members, m)

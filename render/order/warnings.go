@@ -69,19 +69,19 @@ func (p *planner) unknownEdges() object.Errors {
 func (p *planner) unknownJoins() object.Errors {
 	var out object.Errors
 	for j, ends := range p.joins {
-		i := slices.IndexFunc(ends.to, func(to int) bool { return p.traits[to].unknown })
+		i := slices.IndexFunc(ends.to, func(end int) bool { return p.traits[end].unknown })
 		if p.tables[j].ready < 0 && i >= 0 {
-			join, to := p.g.Joins[j], ends.to[i]
-			out = append(out, p.unknownWarning(join.Pos, p.g.Nodes[to].ID, subject(join, join.From[0])+" ", target(join), to))
+			join, end := p.g.Joins[j], ends.to[i]
+			out = append(out, p.unknownWarning(join.Pos, p.g.Nodes[end].ID, subject(join, join.From[0])+" ", target(join), end))
 		}
 	}
 	return out
 }
 
-func (p *planner) unknownWarning(pos object.Pos, node object.ID, subject, target string, to int) *object.Error {
-	return warning(pos, node, fmt.Sprintf("give %s a readyWhen", p.g.Nodes[to].ID),
+func (p *planner) unknownWarning(pos object.Pos, node object.ID, subject, target string, end int) *object.Error {
+	return warning(pos, node, fmt.Sprintf("give %s a readyWhen", p.g.Nodes[end].ID),
 		"%sdepends on %s, but %s has no health check for %s and does not wait until it is ready",
-		subject, target, p.Title, p.traits[to].ref.GroupKind())
+		subject, target, p.Title, p.traits[end].ref.GroupKind())
 }
 
 func warning(pos object.Pos, node object.ID, hint, format string, args ...any) *object.Error {

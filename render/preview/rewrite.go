@@ -52,14 +52,14 @@ func (w *rewriter) findNamespaces(nodes []*object.Node) (errs object.Errors) {
 func (w *rewriter) findServices(nodes []*object.Node) {
 	w.names = map[string]string{}
 	before := map[string][]string{} // The namespaces that a namespace of the preview stands for; it may be the same already.
-	for from, to := range w.namespaces {
-		before[from] = append(before[from], from)
-		before[to] = append(before[to], from)
+	for namespace, to := range w.namespaces {
+		before[namespace] = append(before[namespace], namespace)
+		before[to] = append(before[to], namespace)
 	}
 	for _, n := range nodes {
 		if o := n.Object; o.Kind() == "Service" {
-			for _, from := range before[o.Namespace()] {
-				w.names[o.Name()+"."+from] = o.Name() + "." + w.namespaces[from]
+			for _, namespace := range before[o.Namespace()] {
+				w.names[o.Name()+"."+namespace] = o.Name() + "." + w.namespaces[namespace]
 			}
 		}
 	}
