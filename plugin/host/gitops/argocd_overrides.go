@@ -86,7 +86,8 @@ func parameterSteps(text string) ([]any, bool) {
 	var steps []any
 	for text != "" {
 		before, rest, isElement := strings.Cut(text, "[")
-		if before = strings.TrimPrefix(before, "."); before != "" {
+		before = strings.TrimPrefix(before, ".")
+		if before != "" {
 			names, known := parameterNames(before)
 			if !known {
 				return nil, false
