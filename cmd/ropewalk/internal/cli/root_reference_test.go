@@ -48,7 +48,7 @@ func TestTheReferenceOfCommandsIsTheirHelp(t *testing.T) {
 	for name, text := range want {
 		got, err := os.ReadFile(filepath.Join(dir, name))
 		require.NoError(t, err)
-		require.Equal(t, text, string(got), "%s is stale: run make generate", name)
+		require.Equal(t, text, string(got), "%s is stale: run ROPEWALK_UPDATE=1 go test ./cmd/ropewalk/internal/cli -run TheReferenceOfCommands", name)
 	}
 }
 
