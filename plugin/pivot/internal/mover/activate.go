@@ -22,7 +22,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
 )
 
-// Activate puts the target in charge of what was imported. It imports again what has gone missing,
+// Activate puts the target in charge of the imported objects. It imports missing objects again,
 // removes the marks, restores the managedFields of server-side applies, and unpauses the Cluster
 // last. The fence is called before every 32 objects, and before the Cluster is unpaused. Nothing
 // is unpaused if there are findings.
@@ -31,6 +31,8 @@ func Activate(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []
 	if err != nil {
 		return err
 	}
+
+	// The Cluster that moves is unpaused after all other objects are in order.
 	a := &activation{plane: p, kinds: kinds, id: id, fence: fence, active: active}
 	var others []*snapshot.Entry
 	var clusters []*snapshot.Entry
@@ -42,7 +44,8 @@ func Activate(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []
 		}
 	}
 	for _, part := range [][]*snapshot.Entry{others, clusters} {
-		if err := runInParts(ctx, p, len(part), fence, func(ctx context.Context, i int) error { return a.activateOne(ctx, part[i]) }); err != nil {
+		err := runInParts(ctx, p, len(part), fence, func(ctx context.Context, i int) error { return a.activateOne(ctx, part[i]) })
+		if err != nil {
 			return err
 		}
 		if err := a.err(); err != nil {
@@ -52,8 +55,8 @@ func Activate(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []
 	return nil
 }
 
-// mend imports again what the plane has lost since it was verified, unless the Cluster is active:
-// what is active may delete objects.
+// mend imports the objects again that the plane has lost since it was verified, and reports whether
+// the Cluster is active. If it is, nothing is imported: an active cluster may delete objects.
 func mend(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []snapshot.Entry, id string, fence func(context.Context) error) (active bool, _ error) {
 	t := &target{plane: p, kinds: kinds, id: id, uids: map[plane.Ref]types.UID{}, activating: true}
 	c, err := t.compare(ctx, entries)
@@ -66,46 +69,58 @@ func mend(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []snap
 	return false, t.importEntries(ctx, entries, fence)
 }
 
-// Rehearse tries on the target what Activate would write of one object of each kind, without
-// storing it. This asks its API server, webhooks and policies. What they refuse is returned as
-// Findings.
+// Rehearse tries the writes of Activate on the target as a dry run, with an object of each kind.
+// The refusals of its API server, webhooks and policies are returned as Findings.
 func Rehearse(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []snapshot.Entry, id string) error {
 	const patience = 30 * time.Second // A webhook that is away for longer is not there.
-	a := &activation{plane: p.Within(patience), kinds: kinds, id: id, dryRun: []string{metav1.DryRunAll}, fence: func(context.Context) error { return nil }}
-	first := map[schema.GroupKind]*snapshot.Entry{}
+	a := &activation{
+		plane:  p.Within(patience),
+		kinds:  kinds,
+		id:     id,
+		dryRun: []string{metav1.DryRunAll},
+		fence:  func(context.Context) error { return nil },
+	}
+
+	// Choose an object of each kind. Of the Clusters only the one that moves is unpaused.
+	byKind := map[schema.GroupKind]*snapshot.Entry{}
 	for i := range entries {
-		// The Cluster that moves is the one that is unpaused, and others stay.
-		if e := &entries[i]; !e.Stays && first[e.Ref.GroupKind()] == nil {
-			first[e.Ref.GroupKind()] = e
+		if e := &entries[i]; !e.Stays && byKind[e.Ref.GroupKind()] == nil {
+			byKind[e.Ref.GroupKind()] = e
 		}
 	}
-	tried := slices.Collect(maps.Values(first))
-	err := p.Each(ctx, len(tried), func(ctx context.Context, i int) error {
-		err := a.activateOne(ctx, tried[i])
+
+	// Collect the refusals, except of webhooks that cannot be tried.
+	samples := slices.Collect(maps.Values(byKind))
+	err := p.Each(ctx, len(samples), func(ctx context.Context, i int) error {
+		err := a.activateOne(ctx, samples[i])
 		switch {
 		case err == nil, ctx.Err() != nil:
 			return ctx.Err()
 		case apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run"):
 			return nil
 		}
-		a.add(tried[i].Ref, "cannot be activated: "+err.Error(), fmt.Sprintf("see that the controllers of the %s plane run, with their webhooks, and what its policies refuse", p.Name()))
+		advice := fmt.Sprintf("see that the controllers of the %s plane run, with their webhooks, and what its policies refuse", p.Name())
+		a.add(samples[i].Ref, "cannot be activated: "+err.Error(), advice)
 		return nil
 	})
 	return errors.Join(err, a.err())
 }
 
+// activation removes the marks of imported objects, and collects what stands in the way.
 type activation struct {
 	findings
 	plane *plane.Plane
 	kinds plane.Kinds
 	id    string
 	fence func(context.Context) error
-	// dryRun is that of the requests; nil where they are meant.
+	// dryRun is the option DryRun of the requests; nil to store what they write.
 	dryRun []string
-	// active: the Cluster was unpaused before, and what is not there any more is none of the pivot.
+	// active means that the Cluster was unpaused before, and has deleted the objects that are
+	// missing.
 	active bool
 }
 
+// activateOne activates the object of an entry, or adds a finding why it cannot.
 func (a *activation) activateOne(ctx context.Context, e *snapshot.Entry) error {
 	k, err := a.kinds.At(e.Ref, e.APIVersion)
 	if err != nil {
@@ -115,39 +130,45 @@ func (a *activation) activateOne(ctx context.Context, e *snapshot.Entry) error {
 	// Write only what carries the mark of this pivot, and is not being deleted.
 	deleted := false
 	var sent *unstructured.Unstructured
-	there, err := a.plane.Update(ctx, k, e.Ref, metav1.UpdateOptions{FieldManager: Manager, DryRun: a.dryRun}, func(o *unstructured.Unstructured) error {
+	options := metav1.UpdateOptions{FieldManager: Manager, DryRun: a.dryRun}
+	there, err := a.plane.Update(ctx, k, e.Ref, options, func(o *unstructured.Unstructured) error {
 		if m, id := markOf(o); m == "" || id != a.id {
 			return plane.ErrUnchanged
 		}
 		deleted = o.GetDeletionTimestamp() != nil
 		if deleted {
-			return plane.ErrUnchanged // Its controllers would delete what is behind it.
+			return plane.ErrUnchanged // Its controllers would delete the infrastructure.
 		}
 		sent = o
 		return a.change(ctx, e, o)
 	})
 
-	// What is active may have deleted the object itself.
-	switch {
-	case err == nil:
-	case plane.IgnoreNotFound(err) == nil && a.active:
+	// An active cluster may have deleted the object itself.
+	gone := err != nil && plane.IgnoreNotFound(err) == nil
+	if gone && !a.active {
+		advice := "see what deleted it, and go on with `ropewalk pivot run --resume`: it is imported again"
+		a.add(e.Ref, fmt.Sprintf("is not on the %s plane any more", a.plane.Name()), advice)
+	}
+	if gone {
 		return nil
-	case plane.IgnoreNotFound(err) == nil:
-		a.add(e.Ref, fmt.Sprintf("is not on the %s plane any more", a.plane.Name()), "see what deleted it, and go on with `ropewalk pivot run --resume`: it is imported again")
-		return nil
-	default:
+	}
+	if err != nil {
 		return failed(a.plane, "activating", e.Ref, sent, err)
 	}
 
-	// See what has kept the object as it is.
-	switch m, id := markOf(there); {
-	case deleted && a.active:
-	case deleted:
+	// Report why the object was left unchanged.
+	m, id := markOf(there)
+	staysPaused := isCluster(e.Ref) && !e.Stays && isPaused(there)
+	switch {
+	case deleted && !a.active:
 		a.add(beingDeleted(a.plane, e.Ref))
+	case deleted:
+		return nil
 	case m != "":
 		a.add(e.Ref, fmt.Sprintf("is being imported to the %s plane by pivot %q", a.plane.Name(), id), "let that pivot end, or abort it")
-	case isCluster(e.Ref) && !e.Stays && isPaused(there):
-		a.add(e.Ref, fmt.Sprintf("is paused on the %s plane, and not by this pivot, whose mark is gone; it was last written%s", a.plane.Name(), LastWriter(there)), "remove its spec.paused")
+	case staysPaused:
+		const format = "is paused on the %s plane, and not by this pivot, whose mark is gone; it was last written%s"
+		a.add(e.Ref, fmt.Sprintf(format, a.plane.Name(), LastWriter(there)), "remove its spec.paused")
 	}
 	return nil
 }

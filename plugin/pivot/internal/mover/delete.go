@@ -16,11 +16,11 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
 )
 
-// Delete deletes what moved from the source, after the commit: the deepest objects first, and the
-// Cluster after all others. What was created again, or changed, since the snapshot is a finding.
-// Such an object is left, and so is what owns it; discardChanges deletes what was changed. The
-// rest is deleted. The fence is called before each depth. Each is called with how many of the
-// objects are done, if it is not nil. The error is nil only if nothing is left.
+// Delete deletes the moved objects from the source, after the commit: the deepest objects first,
+// and the Cluster after all others. An object that was created again, or changed, since the
+// snapshot is a finding. It is left, and so are its owners; discardChanges deletes changed objects.
+// The others are deleted. The fence is called before each depth. Each, if it is not nil, is called
+// with the number of objects that are deleted, and of all. The error is nil only if nothing is left.
 func Delete(ctx context.Context, p *plane.Plane, kinds plane.Kinds, outline []snapshot.Entry, discardChanges bool, fence func(context.Context) error, each func(done, of int)) error {
 	var moved []snapshot.Entry
 	for _, e := range outline {
@@ -33,7 +33,7 @@ func Delete(ctx context.Context, p *plane.Plane, kinds plane.Kinds, outline []sn
 	d := &deletion{plane: p, kinds: kinds, discardChanges: discardChanges, keep: map[types.UID]bool{}}
 	for _, stage := range stages(moved) {
 		if d.left > 0 && isCluster(stage[0].Ref) {
-			break // It pauses what is left.
+			break // It pauses the objects that are left.
 		}
 		if err := d.checkPaused(ctx, moved); err != nil {
 			return err
@@ -65,18 +65,20 @@ func Delete(ctx context.Context, p *plane.Plane, kinds plane.Kinds, outline []sn
 	return d.checkGone(ctx, moved)
 }
 
+// deletion counts the deleted objects, and collects findings about the others.
 type deletion struct {
 	findings
 	plane          *plane.Plane
 	kinds          plane.Kinds
 	discardChanges bool
-	// Guarded by mu: done and left are counts of objects, keep are owners of those that are left.
+	// done and left count objects. They are guarded by mu, as is keep.
 	done, left int
-	keep       map[types.UID]bool
+	// keep has the UIDs of the owners of objects that are left.
+	keep map[types.UID]bool
 }
 
-// checkPaused returns findings if the Cluster is not paused: its controllers would make again what
-// is deleted.
+// checkPaused returns findings if the Cluster is not paused: its controllers would create the
+// deleted objects again.
 func (d *deletion) checkPaused(ctx context.Context, moved []snapshot.Entry) error {
 	for i := range moved {
 		e := &moved[i]
@@ -92,21 +94,23 @@ func (d *deletion) checkPaused(ctx context.Context, moved []snapshot.Entry) erro
 			return failed(d.plane, "reading", e.Ref, nil, err)
 		}
 		if err == nil && !isPaused(o) {
-			d.add(e.Ref, fmt.Sprintf("is not paused on the %s plane any more; it was last written%s: two planes are in charge", d.plane.Name(), LastWriter(o)),
-				"stop what writes it, such as GitOps, and set its spec.paused to true at once")
+			const format = "is not paused on the %s plane any more; it was last written%s: two planes are in charge"
+			advice := "stop what writes it, such as GitOps, and set its spec.paused to true at once"
+			d.add(e.Ref, fmt.Sprintf(format, d.plane.Name(), LastWriter(o)), advice)
 			return d.err()
 		}
 	}
 	return nil
 }
 
-// deleteOne deletes an object, or adds a finding why it must not.
+// deleteOne deletes an object, or adds a finding why the object must not be deleted.
 func (d *deletion) deleteOne(ctx context.Context, e *snapshot.Entry) error {
 	k, err := d.kinds.At(e.Ref, e.APIVersion)
 	if err != nil {
 		return err
 	}
-	err = d.plane.Remove(ctx, k, e.Ref, metav1.UpdateOptions{FieldManager: Manager}, func(o *unstructured.Unstructured) error {
+	options := metav1.UpdateOptions{FieldManager: Manager}
+	err = d.plane.Remove(ctx, k, e.Ref, options, func(o *unstructured.Unstructured) error {
 		ok, err := d.checkDeletable(e, o)
 		if err != nil {
 			return err
@@ -137,12 +141,16 @@ func (d *deletion) checkDeletable(e *snapshot.Entry, o *unstructured.Unstructure
 	d.mu.Unlock()
 	switch {
 	case string(o.GetUID()) != e.UID:
-		d.add(e.Ref, "was created again on the source after the commit"+LastWriter(o), "stop what creates it, such as GitOps, then delete it; if the deletion hangs, remove its finalizers")
+		advice := "stop what creates it, such as GitOps, then delete it; if the deletion hangs, remove its finalizers"
+		d.add(e.Ref, "was created again on the source after the commit"+LastWriter(o), advice)
 	case snapshot.Sum(canonical) != e.Digest && !d.discardChanges:
-		d.add(e.Ref, "was changed on the source after the commit"+LastWriter(o), "make the change on the target; then go on with `ropewalk pivot run --resume --discard-changes`")
+		advice := "make the change on the target; then go on with `ropewalk pivot run --resume --discard-changes`"
+		d.add(e.Ref, "was changed on the source after the commit"+LastWriter(o), advice)
 	case !kept:
 		return true, nil
 	}
+
+	// Keep the owners of an object that is left.
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.left++
@@ -152,18 +160,19 @@ func (d *deletion) checkDeletable(e *snapshot.Entry, o *unstructured.Unstructure
 	return false, nil
 }
 
-// checkGone returns findings for what is there again after all was deleted.
+// checkGone returns findings for objects that are there again after the deletion.
 func (d *deletion) checkGone(ctx context.Context, moved []snapshot.Entry) error {
-	at := index(moved)
+	positions := index(moved)
 	err := survey(ctx, d.plane, d.kinds, moved, func(o *unstructured.Unstructured) error {
-		if i, ok := at[plane.RefOf(o)]; ok {
-			ok, err := d.checkDeletable(&moved[i], o)
-			if ok {
-				d.add(moved[i].Ref, "is still there", "go on with `ropewalk pivot run --resume`")
-			}
-			return err
+		i, ok := positions[plane.RefOf(o)]
+		if !ok {
+			return nil
 		}
-		return nil
+		deletable, err := d.checkDeletable(&moved[i], o)
+		if deletable {
+			d.add(moved[i].Ref, "is still there", "go on with `ropewalk pivot run --resume`")
+		}
+		return err
 	})
 	return errors.Join(d.err(), err)
 }

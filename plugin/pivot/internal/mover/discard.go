@@ -14,12 +14,13 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
 )
 
-// Discard deletes what the pivot imported, before it is committed. It refuses if the imported
-// Cluster is not paused, because the target may be in charge then.
+// Discard deletes the objects that the pivot imported, before it is committed. It refuses if the
+// imported Cluster is not paused, because the target may be in charge then.
 func Discard(ctx context.Context, p *plane.Plane, kinds plane.Kinds, outline []snapshot.Entry, id string) error {
-	const rounds = 5 // One is enough where nothing writes at the same time.
+	const rounds = 5 // A single round is enough unless another process writes at the same time.
 	t := &target{plane: p, kinds: kinds, id: id}
-	// The version does not matter, and of a kind that is not served nothing is there.
+
+	// The version does not matter, and a kind that is not served has no objects.
 	var served []snapshot.Entry
 	for _, e := range outline {
 		if k, ok := kinds[e.Ref.GroupKind()]; ok {
@@ -28,9 +29,8 @@ func Discard(ctx context.Context, p *plane.Plane, kinds plane.Kinds, outline []s
 		}
 	}
 
-	// Delete what carries the mark until nothing does. A request that came late may still import
-	// objects.
-	at := index(served)
+	// Delete marked objects until none is left: a request that came late may still import objects.
+	positions := index(served)
 	for range rounds {
 		var marked []snapshot.Entry
 		err := survey(ctx, p, kinds, served, func(o *unstructured.Unstructured) error {
@@ -38,12 +38,16 @@ func Discard(ctx context.Context, p *plane.Plane, kinds plane.Kinds, outline []s
 				return nil
 			}
 			e := entry(o)
-			if i, ok := at[e.Ref]; ok {
+			if i, ok := positions[e.Ref]; ok {
 				e = served[i]
 			}
 			marked = append(marked, e)
 			if isCluster(e.Ref) && !isPaused(o) {
-				return inventory.Findings{{Ref: e.Ref, Problem: fmt.Sprintf("is not paused on the %s plane: it may be in charge", p.Name()), Advice: "set its spec.paused to true, if it must not be"}}
+				return inventory.Findings{{
+					Ref:     e.Ref,
+					Problem: fmt.Sprintf("is not paused on the %s plane: it may be in charge", p.Name()),
+					Advice:  "set its spec.paused to true, if it must not be",
+				}}
 			}
 			return nil
 		})
@@ -54,5 +58,6 @@ func Discard(ctx context.Context, p *plane.Plane, kinds plane.Kinds, outline []s
 			return err
 		}
 	}
-	return fmt.Errorf("%s plane: objects with the mark of pivot %q are still there after %d attempts to delete them", p.Name(), id, rounds)
+	const format = "%s plane: objects with the mark of pivot %q are still there after %d attempts to delete them"
+	return fmt.Errorf(format, p.Name(), id, rounds)
 }

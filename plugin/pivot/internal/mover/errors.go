@@ -17,7 +17,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
 )
 
-// failure is an error about an object whose text has no value of it.
+// failure is an error about an object; its text shows no value of the object.
 type failure struct {
 	text string
 	err  error
@@ -36,9 +36,10 @@ func failed(p *plane.Plane, doing string, r plane.Ref, o *unstructured.Unstructu
 	return &failure{text: fmt.Sprintf("%s plane: %s %s: %s", p.Name(), doing, r, reason(o, err)), err: err}
 }
 
-// reason returns the text of an error. A server, or a webhook or policy that it asks, may show
-// values of the object. All of them are hidden, because any may be secret; names stay.
+// reason returns the text of an error. The text of a server, webhook or policy may show values of
+// the object. All values are hidden, because any of them may be secret; names stay.
 func reason(o *unstructured.Unstructured, err error) string {
+	// An invalid object is explained by the names of its fields.
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Reason == metav1.StatusReasonInvalid {
 		var fields []string
@@ -55,6 +56,8 @@ func reason(o *unstructured.Unstructured, err error) string {
 			return "the server rejects it as invalid: " + strings.Join(fields, ", ")
 		}
 	}
+
+	// Other texts are kept, without the values of the object.
 	if o == nil {
 		return err.Error()
 	}
@@ -63,6 +66,8 @@ func reason(o *unstructured.Unstructured, err error) string {
 
 // beingDeleted returns the finding about an object of a target that is not active yet.
 func beingDeleted(p *plane.Plane, r plane.Ref) (_ plane.Ref, problem, advice string) {
-	return r, fmt.Sprintf("is being deleted from the %s plane", p.Name()),
-		"see what deletes it, and stop that; then remove its finalizers with kubectl, which deletes this copy and no machine, and go on with `ropewalk pivot run --resume`: it is imported again"
+	problem = fmt.Sprintf("is being deleted from the %s plane", p.Name())
+	advice = "see what deletes it, and stop that; then remove its finalizers with kubectl, which deletes this copy and no machine, " +
+		"and go on with `ropewalk pivot run --resume`: it is imported again"
+	return r, problem, advice
 }

@@ -21,16 +21,16 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
 )
 
-// fenceEvery is how many objects are written between two calls of a fence.
+// fenceEvery bounds the objects that are written between two calls of a fence.
 const fenceEvery = 32
 
 // runInParts calls f for 0 to n-1, several at once, and the fence before each 32 of them.
 func runInParts(ctx context.Context, p *plane.Plane, n int, fence func(context.Context) error, f func(ctx context.Context, i int) error) error {
-	for from := 0; from < n; from += fenceEvery {
+	for start := 0; start < n; start += fenceEvery {
 		if err := fence(ctx); err != nil {
 			return err
 		}
-		err := p.Each(ctx, min(fenceEvery, n-from), func(ctx context.Context, i int) error { return f(ctx, from+i) })
+		err := p.Each(ctx, min(fenceEvery, n-start), func(ctx context.Context, i int) error { return f(ctx, start+i) })
 		if err != nil {
 			return err
 		}
@@ -38,28 +38,32 @@ func runInParts(ctx context.Context, p *plane.Plane, n int, fence func(context.C
 	return nil
 }
 
-// target imports into a plane.
+// target is a plane that imports the objects of a pivot.
 type target struct {
 	findings
 	plane *plane.Plane
 	kinds plane.Kinds
 	id    string
-	uids  map[plane.Ref]types.UID // of what is imported, guarded by mu
-	// activating: what has no mark is of this pivot too, as its activation has removed it.
+	uids  map[plane.Ref]types.UID // of imported objects, guarded by mu
+	// activating means that objects without a mark may belong to this pivot too, as its activation
+	// removes the marks.
 	activating bool
 }
 
-// Import brings the target to the entries, paused and marked, with owner references to the UIDs of
-// the target. It removes what an earlier import of the same pivot made of another snapshot. An
-// object that is there already, and was not imported by this pivot, is a finding, and is not
-// altered; but an entry that stays may be there as it is in the snapshot. Nothing is written
-// before all entries are known to be importable. The fence is called before each depth, and every
-// 32 objects; its error ends the import.
+// Import creates the entries on the target, paused and marked, with owner references to the UIDs of
+// the target. It removes objects that the same pivot has imported from another snapshot. An object
+// that is there already, and was not imported by this pivot, is a finding, and is not altered; but
+// an entry that stays may be there as it is in the snapshot. Nothing is written before all entries
+// are known to be importable. The fence is called before each depth, and every 32 objects; its error
+// ends the import.
 func Import(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []snapshot.Entry, id string, fence func(context.Context) error) error {
-	return (&target{plane: p, kinds: kinds, id: id, uids: map[plane.Ref]types.UID{}}).importEntries(ctx, entries, fence)
+	t := &target{plane: p, kinds: kinds, id: id, uids: map[plane.Ref]types.UID{}}
+	return t.importEntries(ctx, entries, fence)
 }
 
+// importEntries does the work of Import.
 func (t *target) importEntries(ctx context.Context, entries []snapshot.Entry, fence func(context.Context) error) error {
+	// Find everything that stands in the way before the first write.
 	if err := t.check(entries); err != nil {
 		return err
 	}
@@ -67,6 +71,8 @@ func (t *target) importEntries(ctx context.Context, entries []snapshot.Entry, fe
 	if err := errors.Join(t.err(), err); err != nil {
 		return err
 	}
+
+	// Orphans are deleted first: the garbage collector would delete them later.
 	if len(c.orphans) > 0 {
 		if err := fence(ctx); err != nil {
 			return err
@@ -75,12 +81,16 @@ func (t *target) importEntries(ctx context.Context, entries []snapshot.Entry, fe
 			return err
 		}
 	}
+
+	// Owners come before their dependents, as these need the UIDs.
 	for _, depth := range slices.Backward(stages(entries)) {
 		err := runInParts(ctx, t.plane, len(depth), fence, func(ctx context.Context, i int) error { return t.importOne(ctx, &depth[i]) })
 		if err := errors.Join(t.err(), err); err != nil {
 			return err
 		}
 	}
+
+	// Remove the objects of an earlier snapshot.
 	if len(c.stale) == 0 {
 		return nil
 	}
@@ -90,18 +100,19 @@ func (t *target) importEntries(ctx context.Context, entries []snapshot.Entry, fe
 	return t.sweep(ctx, c.stale)
 }
 
-// check returns findings for what makes entries unfit for an import. It makes no request.
+// check returns findings for entries that cannot be imported. It makes no request.
 func (t *target) check(entries []snapshot.Entry) error {
-	at := index(entries)
+	positions := index(entries)
 	clusters := 0
 	for i := range entries {
 		e := &entries[i]
 		if _, err := t.kinds.At(e.Ref, e.APIVersion); err != nil {
-			t.add(e.Ref, fmt.Sprintf("version %q of its kind is not served by the %s plane", e.APIVersion, t.plane.Name()), "install its provider, or upgrade it")
+			problem := fmt.Sprintf("version %q of its kind is not served by the %s plane", e.APIVersion, t.plane.Name())
+			t.add(e.Ref, problem, "install its provider, or upgrade it")
 			continue
 		}
 
-		// Owners must be imported before what they own.
+		// Owners must be imported before their dependents.
 		var o struct {
 			Metadata struct{ OwnerReferences []metav1.OwnerReference }
 			Spec     struct{ Paused any }
@@ -111,7 +122,7 @@ func (t *target) check(entries []snapshot.Entry) error {
 		}
 		for _, r := range o.Metadata.OwnerReferences {
 			owner := t.owner(e.Ref, r)
-			if j, ok := at[owner]; !ok || entries[j].Depth >= e.Depth {
+			if j, ok := positions[owner]; !ok || entries[j].Depth >= e.Depth {
 				t.add(e.Ref, fmt.Sprintf("its owner %s is not in the snapshot before it", owner), "abort the pivot, and begin it again")
 			}
 		}
@@ -131,38 +142,38 @@ func (t *target) check(entries []snapshot.Entry) error {
 }
 
 // owner returns the object that an owner reference of another object names.
-func (t *target) owner(of plane.Ref, r metav1.OwnerReference) plane.Ref {
+func (t *target) owner(dependent plane.Ref, r metav1.OwnerReference) plane.Ref {
 	gv, _ := schema.ParseGroupVersion(r.APIVersion)
 	owner := plane.Ref{Group: gv.Group, Kind: r.Kind, Name: r.Name}
 	if t.kinds[owner.GroupKind()].Namespaced {
-		owner.Namespace = of.Namespace
+		owner.Namespace = dependent.Namespace
 	}
 	return owner
 }
 
-// comparison is what is on the target already.
+// comparison describes the objects that the target has before an import.
 type comparison struct {
-	// stale is what this pivot imported that is not in the entries.
+	// stale are objects that this pivot imported and that are not in the entries.
 	stale []snapshot.Entry
 	// orphans are objects of this pivot that the garbage collector deletes, as their owners are all
-	// lost, with all that they own.
+	// lost, with all their dependents.
 	orphans []snapshot.Entry
 	// missing counts entries that are not there.
 	missing int
-	// active: the Cluster is there, and has no mark.
+	// active means that the Cluster is there, and has no mark.
 	active bool
 }
 
-// compare returns what is on the target already. It adds findings for what stands in the way.
+// compare compares the target with the entries. It adds findings for objects that stand in the way.
 func (t *target) compare(ctx context.Context, entries []snapshot.Entry) (comparison, error) {
-	// Sort the objects into those of this pivot, those that are stale, and those of others.
-	at := index(entries)
+	// Sort the objects: ours, stale, and foreign, which must be accepted.
+	positions := index(entries)
 	c := comparison{missing: len(entries)}
 	there := map[types.UID]bool{}
 	ours := map[plane.Ref]*metav1.ObjectMeta{}
 	err := survey(ctx, t.plane, t.kinds, entries, func(o *unstructured.Unstructured) error {
 		m, id := markOf(o)
-		i, ok := at[plane.RefOf(o)]
+		i, ok := positions[plane.RefOf(o)]
 		if !ok {
 			if m != "" && id == t.id {
 				c.stale = append(c.stale, entry(o))
@@ -171,18 +182,25 @@ func (t *target) compare(ctx context.Context, entries []snapshot.Entry) (compari
 		}
 		e := &entries[i]
 		c.missing--
-		c.active = c.active || isCluster(e.Ref) && !e.Stays && m == ""
+		moves := !e.Stays
+		c.active = c.active || (isCluster(e.Ref) && moves && m == "")
 		there[o.GetUID()] = true
-		if m != "" && id == t.id || m == "" && t.activating && !e.Stays {
-			ours[e.Ref] = &metav1.ObjectMeta{UID: o.GetUID(), OwnerReferences: o.GetOwnerReferences(), DeletionTimestamp: o.GetDeletionTimestamp()}
+		marked := m != "" && id == t.id
+		activated := m == "" && t.activating && moves
+		if marked || activated {
+			ours[e.Ref] = &metav1.ObjectMeta{
+				UID:               o.GetUID(),
+				OwnerReferences:   o.GetOwnerReferences(),
+				DeletionTimestamp: o.GetDeletionTimestamp(),
+			}
 			return nil
 		}
 		_, err := t.checkAccepted(e, o)
 		return err
 	})
 
-	// Objects whose owners are all gone are deleted by the garbage collector, and with them what
-	// they own: repeat until no more are found.
+	// Objects whose owners are all gone are deleted by the garbage collector, with their
+	// dependents: repeat until no more are found.
 	swept := map[types.UID]bool{}
 	for found := -1; found < len(c.orphans); {
 		found = len(c.orphans)
@@ -190,8 +208,9 @@ func (t *target) compare(ctx context.Context, entries []snapshot.Entry) (compari
 			owned := func(by map[types.UID]bool) bool {
 				return slices.ContainsFunc(o.OwnerReferences, func(r metav1.OwnerReference) bool { return by[r.UID] })
 			}
-			if !owned(there) && (owned(swept) || len(o.OwnerReferences) > 0 && o.DeletionTimestamp != nil) {
-				c.orphans = append(c.orphans, entries[at[r]])
+			collected := len(o.OwnerReferences) > 0 && o.DeletionTimestamp != nil
+			if !owned(there) && (owned(swept) || collected) {
+				c.orphans = append(c.orphans, entries[positions[r]])
 				swept[o.UID] = true
 				delete(there, o.UID)
 				delete(ours, r)
@@ -199,7 +218,7 @@ func (t *target) compare(ctx context.Context, entries []snapshot.Entry) (compari
 		}
 	}
 
-	// What is left and is being deleted is for the user.
+	// Another object that is being deleted is for the user.
 	for r, o := range ours {
 		if o.DeletionTimestamp != nil {
 			t.add(beingDeleted(t.plane, r))
@@ -216,25 +235,28 @@ func entry(o *unstructured.Unstructured) snapshot.Entry {
 }
 
 // checkAccepted reports whether this pivot imported an object that is there. If not, it adds a
-// finding, unless the object is one that stays and is as it should be.
+// finding, unless the object stays and is the same on both planes.
 func (t *target) checkAccepted(e *snapshot.Entry, o *unstructured.Unstructured) (ours bool, err error) {
 	m, id := markOf(o)
 	switch {
 	case m != "" && id != t.id:
 		t.add(e.Ref, fmt.Sprintf("is being imported to the %s plane by pivot %q", t.plane.Name(), id), "let that pivot end, or abort it")
 	case o.GetDeletionTimestamp() != nil:
-		t.add(e.Ref, fmt.Sprintf("is being deleted from the %s plane", t.plane.Name()), "wait until it is gone; where it is not, see which of its finalizers are left")
-	case m != "" || t.activating && !e.Stays:
+		advice := "wait until it is gone; where it is not, see which of its finalizers are left"
+		t.add(e.Ref, fmt.Sprintf("is being deleted from the %s plane", t.plane.Name()), advice)
+	case m != "" || (t.activating && !e.Stays):
 		return true, nil
 	case !e.Stays:
-		t.add(e.Ref, fmt.Sprintf("is on the %s plane already, and not from this pivot", t.plane.Name()), "delete it there if it is not needed, or choose another target")
+		advice := "delete it there if it is not needed, or choose another target"
+		t.add(e.Ref, fmt.Sprintf("is on the %s plane already, and not from this pivot", t.plane.Name()), advice)
 	default:
 		paths, _, err := differences(e, o)
 		if err != nil {
 			return false, err
 		}
 		if len(paths) > 0 {
-			t.add(e.Ref, fmt.Sprintf("is on the %s plane already, and differs at %s", t.plane.Name(), strings.Join(paths, ", ")), "make both the same, or rename one of them")
+			problem := fmt.Sprintf("is on the %s plane already, and differs at %s", t.plane.Name(), strings.Join(paths, ", "))
+			t.add(e.Ref, problem, "make both the same, or rename one of them")
 		}
 	}
 	return false, nil
@@ -253,17 +275,22 @@ func (t *target) importOne(ctx context.Context, e *snapshot.Entry) error {
 	m := mark(t.id, e)
 	annotate(o, snapshot.ImportAnnotation, &m)
 	t.setOwners(e.Ref, o)
-	made, err := t.plane.Create(ctx, k, o, metav1.CreateOptions{FieldManager: Manager, FieldValidation: metav1.FieldValidationStrict})
+
+	// Create the object, or change the one that an earlier import has created.
+	options := metav1.CreateOptions{FieldManager: Manager, FieldValidation: metav1.FieldValidationStrict}
+	imported, err := t.plane.Create(ctx, k, o, options)
 	if apierrors.IsAlreadyExists(err) {
-		made, err = t.plane.Update(ctx, k, e.Ref, metav1.UpdateOptions{FieldManager: Manager, FieldValidation: metav1.FieldValidationStrict},
-			func(there *unstructured.Unstructured) error { return t.converge(e, o, there) })
+		options := metav1.UpdateOptions{FieldManager: Manager, FieldValidation: metav1.FieldValidationStrict}
+		imported, err = t.plane.Update(ctx, k, e.Ref, options, func(there *unstructured.Unstructured) error { return t.converge(e, o, there) })
 	}
 	if err != nil {
 		return failed(t.plane, "importing", e.Ref, o, err)
 	}
+
+	// Its dependents need its UID.
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.uids[e.Ref] = made.GetUID()
+	t.uids[e.Ref] = imported.GetUID()
 	return nil
 }
 
@@ -280,8 +307,9 @@ func (t *target) setOwners(r plane.Ref, o *unstructured.Unstructured) {
 	}
 }
 
-// converge changes an object that is there to what it should be.
+// converge changes an object that is there to match its entry.
 func (t *target) converge(e *snapshot.Entry, want, there *unstructured.Unstructured) error {
+	// Leave the object of another client, and report it.
 	ours, err := t.checkAccepted(e, there)
 	if err != nil {
 		return err
@@ -289,19 +317,25 @@ func (t *target) converge(e *snapshot.Entry, want, there *unstructured.Unstructu
 	if !ours {
 		return plane.ErrUnchanged
 	}
+
+	// An activated object, without a mark, changes only its owners, if one was imported again.
 	paths, _, err := differences(e, there)
 	if err != nil {
 		return err
 	}
 	m, _ := markOf(there)
-	owned := slices.EqualFunc(there.GetOwnerReferences(), want.GetOwnerReferences(), func(a, b metav1.OwnerReference) bool { return a.UID == b.UID })
-	switch {
-	case owned && (m == "" || len(paths) == 0 && m == mark(t.id, e)):
+	sameOwner := func(a, b metav1.OwnerReference) bool { return a.UID == b.UID }
+	owned := slices.EqualFunc(there.GetOwnerReferences(), want.GetOwnerReferences(), sameOwner)
+	same := len(paths) == 0 && m == mark(t.id, e)
+	if owned && (m == "" || same) {
 		return plane.ErrUnchanged
-	case m == "": // It is activated already, and an owner of it was imported again.
+	}
+	if m == "" {
 		there.SetOwnerReferences(want.GetOwnerReferences())
 		return nil
 	}
+
+	// Replace the content, and keep the identity and the status.
 	o := want.DeepCopy()
 	o.SetUID(there.GetUID())
 	o.SetResourceVersion(there.GetResourceVersion())
@@ -315,10 +349,10 @@ func (t *target) converge(e *snapshot.Entry, want, there *unstructured.Unstructu
 // errLeft ends a removal without a deletion.
 var errLeft = errors.New("left")
 
-// sweep deletes what carries the mark of the pivot. It removes all finalizers first, so that the
-// garbage collector finds none, whatever owns what.
+// sweep deletes the objects with the mark of the pivot. It removes all finalizers first, so that the
+// garbage collector finds no finalizer on any dependent.
 func (t *target) sweep(ctx context.Context, marked []snapshot.Entry) error {
-	// An object may have lost its mark, or got that of another pivot, since it was read.
+	// An object may have lost its mark, or got the mark of another pivot, since it was read.
 	prepare := func(o *unstructured.Unstructured) error {
 		if m, id := markOf(o); id != t.id && (m != "" || !t.activating) {
 			return errLeft
@@ -330,7 +364,7 @@ func (t *target) sweep(ctx context.Context, marked []snapshot.Entry) error {
 	}
 	options := metav1.UpdateOptions{FieldManager: Manager}
 
-	// What is gone, or must be left, is no error.
+	// An object that is gone, or must be left, is no error.
 	each := func(entries []snapshot.Entry, f func(context.Context, plane.Kind, plane.Ref) error) error {
 		return t.plane.Each(ctx, len(entries), func(ctx context.Context, i int) error {
 			e := &entries[i]

@@ -24,14 +24,16 @@ import (
 const (
 	// Manager is the field manager of all writes.
 	Manager = "ropewalk-pivot"
-	// blockAnnotation is how a controller asks that an object is not moved yet.
+	// blockAnnotation is set by a controller whose object must not be moved yet.
 	blockAnnotation = "clusterctl.cluster.x-k8s.io/block-move"
 	// deleteAnnotation lets the webhooks of providers know that a deletion is part of a move.
 	deleteAnnotation = "clusterctl.cluster.x-k8s.io/delete-for-move"
 )
 
+// isCluster reports whether an object is a Cluster of Cluster API.
 func isCluster(r plane.Ref) bool { return r.Group == inventory.ClusterGroup && r.Kind == "Cluster" }
 
+// isPaused reports whether a Cluster is paused by its spec.
 func isPaused(o *unstructured.Unstructured) bool {
 	paused, _, _ := unstructured.NestedBool(o.Object, "spec", "paused")
 	return paused
@@ -43,8 +45,8 @@ func mark(id string, e *snapshot.Entry) string { return id + "/" + e.UID }
 // markOf returns the mark of an object, and the pivot that set it; both are "" without a mark.
 func markOf(o *unstructured.Unstructured) (mark, id string) {
 	mark = o.GetAnnotations()[snapshot.ImportAnnotation]
-	if at := strings.LastIndexByte(mark, '/'); at >= 0 {
-		return mark, mark[:at]
+	if slash := strings.LastIndexByte(mark, '/'); slash >= 0 {
+		return mark, mark[:slash]
 	}
 	return mark, mark
 }
@@ -71,13 +73,14 @@ func decode(e *snapshot.Entry) (*unstructured.Unstructured, error) {
 		return nil, fmt.Errorf("%s: %w: its snapshot is no object", e.Ref, snapshot.ErrCorrupt)
 	}
 	if plane.RefOf(o) != e.Ref || o.GetAPIVersion() != e.APIVersion {
-		return nil, fmt.Errorf("%s: %w: its snapshot is of %s in %s, expected %s", e.Ref, snapshot.ErrCorrupt, plane.RefOf(o), o.GetAPIVersion(), e.APIVersion)
+		const format = "%s: %w: its snapshot is of %s in %s, expected %s"
+		return nil, fmt.Errorf(format, e.Ref, snapshot.ErrCorrupt, plane.RefOf(o), o.GetAPIVersion(), e.APIVersion)
 	}
 	return o, nil
 }
 
-// differences returns the paths at which an object is not what its entry says, and the digest of
-// its canonical form.
+// differences returns the paths at which an object differs from its entry, and the digest of its
+// canonical form.
 func differences(e *snapshot.Entry, o *unstructured.Unstructured) (paths []string, digest string, err error) {
 	got, err := snapshot.Canonical(o)
 	if err != nil {
@@ -98,7 +101,8 @@ func differences(e *snapshot.Entry, o *unstructured.Unstructured) (paths []strin
 func LastWriter(o *unstructured.Unstructured) string {
 	var last metav1.ManagedFieldsEntry
 	for _, f := range o.GetManagedFields() {
-		if f.Subresource == "" && f.Manager != Manager && f.Time != nil && (last.Time == nil || !f.Time.Before(last.Time)) {
+		counts := f.Subresource == "" && f.Manager != Manager && f.Time != nil
+		if counts && (last.Time == nil || !f.Time.Before(last.Time)) {
 			last = f
 		}
 	}
@@ -108,18 +112,20 @@ func LastWriter(o *unstructured.Unstructured) string {
 	return fmt.Sprintf(" by %q at %s", last.Manager, last.Time.UTC().Format("2006-01-02T15:04:05Z"))
 }
 
-// findings are collected by several goroutines.
+// findings collects findings from several goroutines.
 type findings struct {
 	mu   sync.Mutex
 	list inventory.Findings
 }
 
+// add adds a finding about an object.
 func (f *findings) add(r plane.Ref, problem, advice string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.list = append(f.list, inventory.Finding{Ref: r, Problem: problem, Advice: advice})
 }
 
+// err returns the findings, sorted; nil if there are none.
 func (f *findings) err() error {
 	if len(f.list) == 0 {
 		return nil
@@ -127,9 +133,10 @@ func (f *findings) err() error {
 	return f.list.Sorted()
 }
 
-// survey calls f with each object on the plane that is of a kind and namespace of entries, one
-// at a time. What the pivot staged is left out.
+// survey calls f with each object on the plane in the kinds and namespaces of entries, one at a
+// time. Staged chunks are left out.
 func survey(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []snapshot.Entry, f func(*unstructured.Unstructured) error) error {
+	// A place is the kind and the namespace of an object.
 	places := map[plane.Ref]plane.Kind{}
 	for i := range entries {
 		e := &entries[i]
@@ -139,10 +146,13 @@ func survey(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []sn
 		}
 		places[plane.Ref{Group: e.Ref.Group, Kind: e.Ref.Kind, Namespace: e.Ref.Namespace}] = k
 	}
+
+	// List the places at the same time, and call f for one object at a time.
 	var mu sync.Mutex
 	order := slices.SortedFunc(maps.Keys(places), plane.Ref.Compare)
 	return p.Each(ctx, len(order), func(ctx context.Context, i int) error {
-		return p.Select(ctx, places[order[i]], order[i].Namespace, "!"+inventory.ChunkLabel, 0, func(o *unstructured.Unstructured) error {
+		place := order[i]
+		return p.Select(ctx, places[place], place.Namespace, "!"+inventory.ChunkLabel, 0, func(o *unstructured.Unstructured) error {
 			mu.Lock()
 			defer mu.Unlock()
 			return f(o)
@@ -150,7 +160,7 @@ func survey(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []sn
 	})
 }
 
-// index returns where each object is in entries.
+// index returns the index of each object in entries.
 func index(entries []snapshot.Entry) map[plane.Ref]int {
 	out := make(map[plane.Ref]int, len(entries))
 	for i := range entries {
@@ -160,21 +170,23 @@ func index(entries []snapshot.Entry) map[plane.Ref]int {
 }
 
 // stages returns entries in the order of a deletion: the deepest first, and the Cluster after all
-// others of its depth, because controllers leave alone what it pauses.
+// others of its depth, because controllers leave alone the objects that it pauses.
 func stages(entries []snapshot.Entry) [][]snapshot.Entry {
-	first := func(e snapshot.Entry) int {
+	rank := func(e snapshot.Entry) int {
 		if isCluster(e.Ref) {
 			return 1
 		}
 		return 0
 	}
+
+	// Sort, and begin a stage wherever the order changes.
 	order := slices.Clone(entries)
 	slices.SortFunc(order, func(a, b snapshot.Entry) int {
-		return cmp.Or(cmp.Compare(b.Depth, a.Depth), cmp.Compare(first(a), first(b)), a.Ref.Compare(b.Ref))
+		return cmp.Or(cmp.Compare(b.Depth, a.Depth), cmp.Compare(rank(a), rank(b)), a.Ref.Compare(b.Ref))
 	})
 	var out [][]snapshot.Entry
 	for i, e := range order {
-		if i == 0 || order[i-1].Depth != e.Depth || first(order[i-1]) != first(e) {
+		if i == 0 || order[i-1].Depth != e.Depth || rank(order[i-1]) != rank(e) {
 			out = append(out, nil)
 		}
 		out[len(out)-1] = append(out[len(out)-1], e)
@@ -192,15 +204,16 @@ func release(o *unstructured.Unstructured) bool {
 		return false
 	}
 	if !marked {
-		names = finalizers // Those that are added after it are none of the object's own.
+		names = finalizers // Finalizers that are added later are not the object's own.
 	}
+
+	// Without the names, a process that is killed before the deletion leaves an object that is
+	// taken for a changed one. So they are dropped only if there is no room.
 	value := releasedBy + strings.Join(names, ",")
 	size := len(deleteAnnotation) + len(value)
 	for k, v := range o.GetAnnotations() {
 		size += len(k) + len(v)
 	}
-	// Without the names, a process that is killed before the deletion leaves an object that is
-	// taken for a changed one.
 	if size < maxAnnotations {
 		annotate(o, deleteAnnotation, &value)
 	}
@@ -211,7 +224,7 @@ func release(o *unstructured.Unstructured) bool {
 const (
 	// releasedBy begins the value of the annotation, before the names of the finalizers.
 	releasedBy = "ropewalk:"
-	// maxAnnotations is what an API server takes of the annotations of an object, in bytes.
+	// maxAnnotations bounds the annotations of an object that an API server accepts, in bytes.
 	maxAnnotations = 256 << 10
 )
 
@@ -238,13 +251,15 @@ func unreleased(o *unstructured.Unstructured) *unstructured.Unstructured {
 	return o
 }
 
-// managedFields returns those that an object has on the target after an import. Those of the
-// server-side applies on the source replace those of the import.
+// managedFields returns the managedFields of an imported object, with the entries of the
+// server-side applies on the source in place of the entry of the import.
 func managedFields(o *unstructured.Unstructured, applies json.RawMessage) ([]metav1.ManagedFieldsEntry, error) {
 	var restored []metav1.ManagedFieldsEntry
 	if err := json.Unmarshal(applies, &restored); err != nil {
 		return nil, fmt.Errorf("%s: %w: its managedFields: %w", plane.RefOf(o), snapshot.ErrCorrupt, err)
 	}
-	others := slices.DeleteFunc(o.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool { return f.Manager == Manager && f.Subresource == "" })
+	others := slices.DeleteFunc(o.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool {
+		return f.Manager == Manager && f.Subresource == ""
+	})
 	return append(others, restored...), nil
 }

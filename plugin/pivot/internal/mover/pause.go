@@ -22,11 +22,12 @@ func Pause(ctx context.Context, p *plane.Plane, kinds plane.Kinds, cluster plane
 	return pause(ctx, p, kinds, cluster, true, fence)
 }
 
-// Unpause removes spec.paused of a Cluster, with a fence as Pause has it.
+// Unpause removes spec.paused of a Cluster. The fence is called as Pause calls it.
 func Unpause(ctx context.Context, p *plane.Plane, kinds plane.Kinds, cluster plane.Ref, fence func(context.Context) error) error {
 	return pause(ctx, p, kinds, cluster, false, fence)
 }
 
+// pause sets or removes spec.paused of a Cluster.
 func pause(ctx context.Context, p *plane.Plane, kinds plane.Kinds, cluster plane.Ref, paused bool, fence func(context.Context) error) error {
 	k, ok := kinds[cluster.GroupKind()]
 	if !ok {
@@ -52,9 +53,9 @@ func pause(ctx context.Context, p *plane.Plane, kinds plane.Kinds, cluster plane
 	return failed(p, doing, cluster, nil, err)
 }
 
-// AwaitPaused waits until all controllers have seen that the Cluster is paused. What had the
-// condition Paused has it as True then, at its generation, and no object has an annotation that
-// asks not to move it yet. What is left after the given time is returned as Findings.
+// AwaitPaused waits until all controllers have seen that the Cluster is paused. Objects that had the
+// condition Paused have it as True then, at their generation, and no object has an annotation that
+// asks not to move it yet. Objects that are not ready within the time are returned as Findings.
 func AwaitPaused(ctx context.Context, p *plane.Plane, kinds plane.Kinds, items []inventory.Item, within time.Duration) error {
 	entries := make([]snapshot.Entry, len(items))
 	for i := range items {
@@ -63,52 +64,56 @@ func AwaitPaused(ctx context.Context, p *plane.Plane, kinds plane.Kinds, items [
 	return await(ctx, p, kinds, entries, metav1.ConditionTrue, within)
 }
 
-// AwaitImported waits until all controllers of the target have seen what was imported, as
+// AwaitImported waits until all controllers of the target have seen the imported objects, as
 // AwaitPaused does on the source: controllers that do not run are found before they are needed.
 func AwaitImported(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []snapshot.Entry, within time.Duration) error {
 	return await(ctx, p, kinds, entries, metav1.ConditionTrue, within)
 }
 
 // AwaitActive waits until all controllers of the target have seen that the Cluster is not paused.
-// What had the condition Paused on the source has it as False then, at its generation. What is
-// left after the given time is returned as Findings.
+// Objects that had the condition Paused on the source have it as False then, at their generation.
+// Objects that are not ready within the time are returned as Findings.
 func AwaitActive(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []snapshot.Entry, within time.Duration) error {
 	return await(ctx, p, kinds, entries, metav1.ConditionFalse, within)
 }
 
+// await waits until no object is unsettled, and looks less and less often.
 func await(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []snapshot.Entry, want metav1.ConditionStatus, within time.Duration) error {
-	const first, most = 50 * time.Millisecond, time.Second
-	at := index(entries)
-	for waited, wait := time.Duration(0), first; ; wait = min(2*wait, most) {
-		// Collect what is not settled, and what is gone.
-		var left findings
+	const shortest, longest = 50 * time.Millisecond, time.Second
+	positions := index(entries)
+	for waited, wait := time.Duration(0), shortest; ; wait = min(2*wait, longest) {
+		// Collect the objects that are not settled, or gone.
+		var problems findings
 		seen := map[plane.Ref]bool{}
 		err := survey(ctx, p, kinds, entries, func(o *unstructured.Unstructured) error {
-			if i, ok := at[plane.RefOf(o)]; ok {
-				seen[entries[i].Ref] = true
-				if problem := unsettled(&entries[i], o, want); problem != "" {
-					left.add(entries[i].Ref, problem, fmt.Sprintf("see whether its controller runs on the %s plane, and what it logs", p.Name()))
-				}
+			i, ok := positions[plane.RefOf(o)]
+			if !ok {
+				return nil
+			}
+			seen[entries[i].Ref] = true
+			if problem := unsettled(&entries[i], o, want); problem != "" {
+				advice := fmt.Sprintf("see whether its controller runs on the %s plane, and what it logs", p.Name())
+				problems.add(entries[i].Ref, problem, advice)
 			}
 			return nil
 		})
 		if err != nil {
 			return err
 		}
-		for r := range at {
-			// What is active may delete objects.
+		for r := range positions {
+			// An active cluster may delete objects.
 			if !seen[r] && (want == metav1.ConditionTrue || isCluster(r)) {
-				left.add(r, fmt.Sprintf("is not on the %s plane any more", p.Name()), "see what deleted it")
+				problems.add(r, fmt.Sprintf("is not on the %s plane any more", p.Name()), "see what deleted it")
 			}
 		}
 
 		// End with the last findings when the time is over.
-		err = left.err()
+		err = problems.err()
 		if err == nil || waited >= within {
 			return err
 		}
 		if waited >= plane.Silence {
-			p.Wait(fmt.Sprintf("waiting for controllers of the %s plane, up to %s: %s", p.Name(), within, firstOf(left.list)))
+			p.Wait(fmt.Sprintf("waiting for controllers of the %s plane, up to %s: %s", p.Name(), within, firstOf(problems.list)))
 		}
 		if err := p.Sleep(ctx, wait); err != nil {
 			return err
@@ -117,7 +122,7 @@ func await(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []sna
 	}
 }
 
-// firstOf returns the first of several findings, and how many more there are, in a line.
+// firstOf returns the first of several findings, and the number of the others, in a line.
 func firstOf(list inventory.Findings) string {
 	first := list.Sorted()[0]
 	text := first.Ref.String() + " " + first.Problem
@@ -134,7 +139,7 @@ func unsettled(e *snapshot.Entry, o *unstructured.Unstructured, want metav1.Cond
 		return fmt.Sprintf("has the annotation %s: its controller is not ready for a move", blockAnnotation)
 	}
 	if _, own := o.GetAnnotations()[pausedAnnotation]; own || !e.ReportsPaused {
-		return "" // It is paused apart from its Cluster, or not by it.
+		return "" // It is paused apart from its Cluster, or does not report a pause.
 	}
 	c := pausedCondition(o)
 	status, _ := c["status"].(string)
