@@ -21,18 +21,19 @@ type undoing struct{ p *process }
 func (u undoing) checkAbortable() error {
 	switch r := u.p.receipt; {
 	case r == nil || r.Step.Ended():
-		return wrong("%s plane: no pivot of %s is under way", u.p.plane.Name(), u.p.cluster)
+		return stepErrorf("%s plane: no pivot of %s is under way", u.p.plane.Name(), u.p.cluster)
 	case r.Role != RoleSource:
-		return wrong("%s plane: it is the target of pivot %q of %s: abort it from its source, %s", u.p.plane.Name(), r.ID, r.Cluster, r.Source.Server)
+		const format = "%s plane: it is the target of pivot %q of %s: abort it from its source, %s"
+		return stepErrorf(format, u.p.plane.Name(), r.ID, r.Cluster, r.Source.Server)
 	case r.Step.Forward():
-		return wrong("pivot %q of %s is committed, at step %s since %s: it can only go forward: go on with `ropewalk pivot run --resume`",
-			r.ID, r.Cluster, r.Step, r.When(r.Step).Format(time.RFC3339))
+		const format = "pivot %q of %s is committed, at step %s since %s: it can only go forward: go on with `ropewalk pivot run --resume`"
+		return stepErrorf(format, r.ID, r.Cluster, r.Step, r.When(r.Step).Format(time.RFC3339))
 	}
 	return nil
 }
 
-// claim writes that the pivot is aborted. A run that is alive writes the same receipt. Each of its
-// writes but the commit only delays this one.
+// claim writes that the pivot is aborted. A run that is alive writes the same receipt, so it tries
+// again unless that run has committed.
 func (u undoing) claim(ctx context.Context, epoch int64, why string) error {
 	return retryContested(func() error {
 		u.p.receipt.Epoch = max(u.p.receipt.Epoch, epoch) + 1
@@ -54,21 +55,23 @@ func (u undoing) claim(ctx context.Context, epoch int64, why string) error {
 
 // active returns the error for an abort while the target is in charge.
 func (u undoing) active() error {
-	return wrong("pivot %q of %s cannot be aborted: the target is active: go on with `ropewalk pivot run --resume`", u.p.receipt.ID, u.p.receipt.Cluster)
+	const format = "pivot %q of %s cannot be aborted: the target is active: go on with `ropewalk pivot run --resume`"
+	return stepErrorf(format, u.p.receipt.ID, u.p.receipt.Cluster)
 }
 
-// abort undoes what was done. The target comes first, so that the source is unpaused only once
-// nothing on the target can be.
+// abort undoes the pivot. The target comes first, so that the source is unpaused only once nothing
+// on the target can be unpaused.
 func (u undoing) abort(ctx context.Context, why string) error {
 	if u.p.receipt.Step != Aborting {
 		if err := u.p.save(ctx, Aborting, why); err != nil {
 			return err
 		}
 	}
+
+	// If the target was taken over, it is in charge, and the source must stay paused.
 	out, err := u.p.call(ctx, Request{Op: Abort, Samples: u.p.receipt.Outline})
-	var refused *refusal
-	if errors.As(err, &refused) && refused.why == TooLate && out.Receipt != nil && out.Receipt.Step.Forward() {
-		// The target was taken over: it is in charge, and the source must stay paused.
+	inCharge := out.Receipt != nil && out.Receipt.Step.Forward()
+	if isRefused(err, TooLate) && inCharge {
 		if failed := u.p.catchUp(ctx, out.Receipt); failed != nil {
 			return failed
 		}
@@ -80,8 +83,8 @@ func (u undoing) abort(ctx context.Context, why string) error {
 	return u.thaw(ctx, "")
 }
 
-// abortAgain undoes what is left of a pivot that is aborted. The target was lost then, or a
-// request of a process that was overtaken came late.
+// abortAgain undoes the rest of a pivot that is aborted already. The target was lost then, or a
+// request of another process came late.
 func (u undoing) abortAgain(ctx context.Context) error {
 	if err := u.p.meet(ctx); err != nil {
 		return err
@@ -91,17 +94,18 @@ func (u undoing) abortAgain(ctx context.Context) error {
 	}
 	o, err := u.p.live(ctx)
 	if err != nil || o == nil || inventory.PausedBy(o) != mover.Manager {
-		return err // What another client paused stays so.
+		return err // A Cluster that another client paused stays paused.
 	}
 	return mover.Unpause(ctx, u.p.plane, u.p.kinds, u.p.receipt.Cluster, u.p.checkFence)
 }
 
-// clear undoes what an aborted pivot has left on the target, before another pivot begins; see
-// abortAgain. What the target refuses is left for the preflight to report.
+// clear undoes the rest of an aborted pivot on the target, before another pivot begins; see
+// abortAgain. A refusal of the target is left for the preflight to report.
 func (u undoing) clear(ctx context.Context) error {
 	r := u.p.receipt
-	asked := u.p.copies
-	if r == nil || r.Role != RoleSource || r.Step != Aborted {
+	copies := u.p.copies
+	isAborted := r != nil && r.Role == RoleSource && r.Step == Aborted
+	if !isAborted {
 		return nil
 	}
 	hello, err := u.p.call(ctx, Request{Op: Hello})
@@ -109,15 +113,16 @@ func (u undoing) clear(ctx context.Context) error {
 		return err
 	}
 	err = u.abortAgain(ctx)
-	u.p.copies = asked
+	u.p.copies = copies
 	if refused := (*refusal)(nil); errors.As(err, &refused) {
 		return nil
 	}
 	return err
 }
 
-// restore makes a lost receipt of the source from that of the target, so that the pivot can be
-// undone; nil if there is none. The target is not active, so the source is complete.
+// restore makes a lost receipt of the source from the receipt of the target, so that the pivot can
+// be undone; nil if the target has no receipt of it. The target is not active, so the source is
+// complete.
 func (u undoing) restore(ctx context.Context) (*Receipt, error) {
 	uid, err := u.p.plane.UID(ctx)
 	if err != nil {
@@ -127,16 +132,30 @@ func (u undoing) restore(ctx context.Context) (*Receipt, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	// Only a pivot from this source that has not ended is undone.
 	t := hello.Receipt
-	if t == nil || t.Role != RoleTarget || t.Source.UID != uid || t.Step.Ended() {
-		return nil, nil //nolint:nilnil // none is no error
+	fromHere := t != nil && t.Role == RoleTarget && t.Source.UID == uid
+	if !fromHere || t.Step.Ended() {
+		return nil, nil //nolint:nilnil // no receipt is no error
 	}
 	if t.Step.Forward() {
-		return nil, wrong("%s plane: it has lost its receipt of pivot %q of %s, and the target is in charge, at step %s: leave the Cluster paused here, and delete what moved, without its finalizers, by hand",
-			u.p.plane.Name(), t.ID, t.Cluster, t.Step)
+		const format = "%s plane: it has lost its receipt of pivot %q of %s, and the target is in charge, at step %s: " +
+			"leave the Cluster paused here, and delete what moved, without its finalizers, by hand"
+		return nil, stepErrorf(format, u.p.plane.Name(), t.ID, t.Cluster, t.Step)
 	}
-	u.p.receipt = &Receipt{ID: t.ID, Role: RoleSource, Epoch: t.Epoch, Cluster: t.Cluster, Source: t.Source, Target: t.Target}
-	return u.p.receipt, u.p.save(ctx, Aborting, "the receipt of the source was lost")
+
+	// Write the receipt.
+	u.p.receipt = &Receipt{
+		ID:      t.ID,
+		Role:    RoleSource,
+		Epoch:   t.Epoch,
+		Cluster: t.Cluster,
+		Source:  t.Source,
+		Target:  t.Target,
+	}
+	err = u.p.save(ctx, Aborting, "the receipt of the source was lost")
+	return u.p.receipt, err
 }
 
 // thaw puts the source in charge again.

@@ -16,50 +16,50 @@ import (
 
 // checkAcceptable refuses a request about objects that the target does not accept.
 func (h *handling) checkAcceptable() error {
-	if h.takes == nil {
+	if h.accepts == nil {
 		return nil
 	}
-	if err := h.takes(h.request.Cluster); err != nil {
+	if err := h.accepts(h.request.Cluster); err != nil {
 		return refuse(Blocked, "%s plane: %w", h.plane.Name(), err)
 	}
 	if h.request.Op == Abort {
-		return nil // The samples are what to delete, and only what this pivot imported is.
+		return nil // Its samples are deleted, and only if this pivot imported them.
 	}
-	return accept(h.takes, h.request.Samples, func(snapshot.Entry) error { return nil })
+	return accept(h.accepts, h.request.Samples, func(snapshot.Entry) error { return nil })
 }
 
-// accept returns findings for the entries that are not accepted, or that do not pass a check. Takes
-// is Target.Accept.
-func accept(takes func(plane.Ref) error, entries []snapshot.Entry, check func(snapshot.Entry) error) error {
-	if takes == nil {
+// accept returns findings for the entries that Target.Accept refuses, or that do not pass a check.
+func accept(accepts func(plane.Ref) error, entries []snapshot.Entry, check func(snapshot.Entry) error) error {
+	if accepts == nil {
 		return nil
 	}
-	var wrong inventory.Findings
+	var findings inventory.Findings
 	for _, e := range entries {
-		err := takes(e.Ref)
+		err := accepts(e.Ref)
 		if err == nil {
 			err = check(e)
 		}
 		if err != nil {
-			wrong = append(wrong, inventory.Finding{Ref: e.Ref, Problem: "the target does not take it: " + err.Error(), Advice: "take it out of what moves"})
+			problem := "the target does not take it: " + err.Error()
+			findings = append(findings, inventory.Finding{Ref: e.Ref, Problem: problem, Advice: "take it out of what moves"})
 		}
 	}
-	if len(wrong) > 0 {
-		return wrong.Sorted()
+	if len(findings) > 0 {
+		return findings.Sorted()
 	}
 	return nil
 }
 
-// checkObject returns an error if the object of an entry is not the one that the entry names.
+// checkObject returns an error if an entry names another object than it has.
 func checkObject(e snapshot.Entry) error {
 	var o metav1.PartialObjectMetadata
 	if err := json.Unmarshal(e.Object, &o); err != nil {
 		return fmt.Errorf("the object is not JSON: %w", err)
 	}
 	gvk := o.GroupVersionKind()
-	is := plane.Ref{Group: gvk.Group, Kind: gvk.Kind, Namespace: o.Namespace, Name: o.Name}
-	if is != e.Ref || o.APIVersion != e.APIVersion {
-		return fmt.Errorf("its object is %s of %s", is, o.APIVersion)
+	ref := plane.Ref{Group: gvk.Group, Kind: gvk.Kind, Namespace: o.Namespace, Name: o.Name}
+	if ref != e.Ref || o.APIVersion != e.APIVersion {
+		return fmt.Errorf("its object is %s of %s", ref, o.APIVersion)
 	}
 	return nil
 }

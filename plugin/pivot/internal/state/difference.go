@@ -11,7 +11,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
 )
 
-// differing is an object that is not the same in two snapshots, or gone.
+// differing is an object that differs between two snapshots, or is gone.
 type differing struct {
 	plane.Ref
 	gone bool
@@ -25,37 +25,38 @@ func (d differing) String() string {
 	return d.Ref.String()
 }
 
+// differences returns the objects that differ between two snapshots: changed, new, and then gone.
 func differences(before, after []snapshot.Entry) []differing {
-	left := map[plane.Ref]string{}
+	remaining := map[plane.Ref]string{}
 	for _, e := range before {
-		left[e.Ref] = e.Digest
+		remaining[e.Ref] = e.Digest
 	}
 	var out []differing
 	for _, e := range after {
-		if left[e.Ref] != e.Digest {
+		if remaining[e.Ref] != e.Digest {
 			out = append(out, differing{Ref: e.Ref})
 		}
-		delete(left, e.Ref)
+		delete(remaining, e.Ref)
 	}
 	for _, e := range before {
-		if _, gone := left[e.Ref]; gone {
+		if _, gone := remaining[e.Ref]; gone {
 			out = append(out, differing{e.Ref, true})
 		}
 	}
 	return out
 }
 
-// mostNamed bounds how many objects a message names.
+// mostNamed bounds the objects that a message names.
 const mostNamed = 5
 
-// difference names the objects that are not the same in two snapshots.
+// difference names the objects that differ between two snapshots.
 func difference(before, after []snapshot.Entry) string {
-	all := differences(before, after)
+	objects := differences(before, after)
 	var names []string
-	for _, d := range all[:min(len(all), mostNamed)] {
+	for _, d := range objects[:min(len(objects), mostNamed)] {
 		names = append(names, d.String())
 	}
-	if more := len(all) - mostNamed; more > 0 {
+	if more := len(objects) - mostNamed; more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
 	return strings.Join(names, ", ")

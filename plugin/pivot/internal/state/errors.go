@@ -12,19 +12,19 @@ import (
 
 // Errors that callers tell apart.
 var (
-	// ErrUnfinished: a pivot is under way, and Resume is not set.
+	// ErrUnfinished means that a pivot is under way, and Resume is not set.
 	ErrUnfinished = errors.New("a pivot is under way")
-	// ErrStep: what is asked for does not fit the step of the pivot, or there is none.
+	// ErrStep means that the request does not fit the step of the pivot, or there is no pivot.
 	ErrStep = errors.New("not at this step")
-	// ErrAborted: the pivot failed before its commit, and was undone.
+	// ErrAborted means that the pivot failed before its commit, and was undone.
 	ErrAborted = errors.New("aborted: the source is in charge as before")
 )
 
-// errLink marks that a request got no answer.
+// errLink means that a request got no answer.
 var errLink = errors.New("the target does not answer")
 
-// errDeleted: the source loses objects. It is for the user to decide what happens to those that
-// the target has got.
+// errDeleted means that the source loses objects. The user decides what happens to the copies on the
+// target.
 var errDeleted = errors.New("is being deleted")
 
 // stepError is an ErrStep with a text of its own.
@@ -40,12 +40,12 @@ func (e *stepError) Unwrap() error { return e.err }
 func (e *stepError) Is(target error) bool { return target == ErrStep }
 
 // wrong returns an ErrStep with a text of its own.
-func wrong(format string, args ...any) error {
+func stepErrorf(format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	return &stepError{err.Error(), errors.Unwrap(err)}
 }
 
-// refusal is the error of a request that is not carried out.
+// refusal is the error for a request that the target does not carry out.
 type refusal struct {
 	why      Refusal
 	findings inventory.Findings
@@ -60,7 +60,7 @@ func (r *refusal) Is(target error) bool {
 	return target == ErrStep && (r.why == Blocked || r.why == TooLate)
 }
 
-// refuse returns the error of a request that is not carried out.
+// refuse returns the error for a request that the target does not carry out.
 func refuse(why Refusal, format string, args ...any) error {
 	return &refusal{why: why, err: fmt.Errorf(format, args...)}
 }

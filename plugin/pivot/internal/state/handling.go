@@ -12,37 +12,37 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
 )
 
-// memory is what a target keeps between requests.
+// memory keeps the last decoded snapshot, and the kinds, between requests.
 type memory struct {
-	// entries are those of the digest that was decoded last.
+	// entries belong to digest, the snapshot that was decoded last.
 	entries []snapshot.Entry
 	digest  string
 	kinds   plane.Kinds
 }
 
-// handling is one request, and what the target knows of its pivot.
+// handling is a request that the target carries out, with the receipt of its pivot.
 type handling struct {
 	plane *plane.Plane
 	// takes is Target.Accept.
-	takes    func(plane.Ref) error
+	accepts  func(plane.Ref) error
 	now      func() time.Time
 	memory   *memory
 	request  Request
 	response Response
 	store    *store
 	receipt  *Receipt
-	// used are the kinds of what moves; nil where they are not known yet.
+	// used are the kinds of the moved objects; nil if they are not known yet.
 	used plane.Kinds
 }
 
 // checkCurrent refuses requests of other pivots, epochs and snapshots. After Done a later epoch is
-// accepted, because none is written to the receipt then.
+// accepted, because the receipt does not record it then.
 func (h *handling) checkCurrent() error {
 	r := h.receipt
 	switch {
 	case r == nil || r.ID != h.request.Pivot:
 		return refuse(Fenced, "the target has no receipt of pivot %q of %s", h.request.Pivot, h.request.Cluster)
-	case r.Epoch > h.request.Epoch || r.Epoch < h.request.Epoch && r.Step != Done:
+	case r.Epoch > h.request.Epoch || (r.Epoch < h.request.Epoch && r.Step != Done):
 		return refuse(Fenced, "epoch %d of pivot %q is over: the target is at epoch %d", h.request.Epoch, r.ID, r.Epoch)
 	case r.Round > h.request.Round:
 		return refuse(Stale, "snapshot %d of pivot %q is not the last: the target has snapshot %d", h.request.Round, r.ID, r.Round)
@@ -50,10 +50,11 @@ func (h *handling) checkCurrent() error {
 	return nil
 }
 
-// checkNotActive refuses what must not happen once a target is active or aborted.
+// checkNotActive refuses requests that must not happen once a target is active or aborted.
 func (h *handling) checkNotActive() error {
 	if slices.Contains([]Step{Activating, Active, Done, Aborting, Aborted}, h.receipt.Step) {
-		return refuse(TooLate, "pivot %q is at step %s on the target: %s comes too late", h.receipt.ID, h.receipt.Step, h.request.Op)
+		const format = "pivot %q is at step %s on the target: %s comes too late"
+		return refuse(TooLate, format, h.receipt.ID, h.receipt.Step, h.request.Op)
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
 )
 
-// Op is what a Request wants.
+// Op is the operation of a Request.
 type Op string
 
 // The operations, in the order in which a pivot needs them. Each may come twice, late or in
@@ -26,9 +26,9 @@ const (
 	Hello Op = "Hello"
 	// Check tries the Samples without creating them.
 	Check Op = "Check"
-	// Prepare begins a pivot, or a new epoch of one: it makes the namespace and the receipt.
+	// Prepare begins a pivot, or a new epoch of it: it makes the namespace and the receipt.
 	Prepare Op = "Prepare"
-	// Held asks for the chunks that are staged for Digest, and removes those of others.
+	// Held asks for the chunks that are staged for Digest, and removes chunks of other snapshots.
 	Held Op = "Held"
 	// Stage keeps a Chunk of the snapshot Digest.
 	Stage Op = "Stage"
@@ -36,18 +36,18 @@ const (
 	Seal Op = "Seal"
 	// Import creates the objects, paused.
 	Import Op = "Import"
-	// Verify reads them back.
+	// Verify reads the imported objects back.
 	Verify Op = "Verify"
-	// Ready asks, before the commit and before the source is deleted, whether what the pivot relies on
-	// is there: the namespace, the definitions of Kinds, and webhooks. It writes nothing.
+	// Ready checks, before the commit and before the source is deleted, that the requirements of the
+	// pivot still exist: the namespace, the definitions of Kinds, and webhooks. It writes nothing.
 	Ready Op = "Ready"
-	// Activate unpauses them.
+	// Activate unpauses the imported objects.
 	Activate Op = "Activate"
-	// Confirm waits until their controllers have looked at them.
+	// Confirm waits until the controllers have seen that the objects are not paused.
 	Confirm Op = "Confirm"
-	// Finish removes what was staged.
+	// Finish removes the staged chunks.
 	Finish Op = "Finish"
-	// Abort deletes what was imported and staged.
+	// Abort deletes the imported objects and the staged chunks.
 	Abort Op = "Abort"
 )
 
@@ -57,60 +57,63 @@ type Request struct {
 	Pivot   string    `json:"pivot"`
 	Epoch   int64     `json:"epoch"`
 	Cluster plane.Ref `json:"cluster"`
-	// Round counts the snapshots; Digest is that of this one, and Chunks the count of its parts.
+	// Round counts the snapshots of the pivot. Digest and Chunks, the number of its parts, describe
+	// the last snapshot.
 	Round  int             `json:"round,omitempty"`
 	Digest string          `json:"digest,omitempty"`
 	Chunks int             `json:"chunks,omitempty"`
 	Chunk  *snapshot.Chunk `json:"chunk,omitempty"`
-	// Samples are the objects of Check, and Kinds what they are on the source; of Ready those that move.
+	// Samples are the objects of Check. Kinds are their kinds on the source; for Ready the kinds of
+	// all objects that move.
 	Samples []snapshot.Entry `json:"samples,omitempty"`
 	Kinds   []plane.Kind     `json:"kinds,omitempty"`
-	// Source is that of the pivot, for Prepare. Active: the target was activated before.
+	// Source is the source plane, for Prepare.
 	Source *Peer `json:"source,omitempty"`
-	Active bool  `json:"active,omitempty"`
+	// Active means that the target was activated before.
+	Active bool `json:"active,omitempty"`
 }
 
 // Response is the answer to a Request.
 type Response struct {
-	// Refused says why the request was not carried out; "" where it was.
+	// Refused is the reason why the request was not carried out; "" if it was.
 	Refused Refusal `json:"refused,omitempty"`
 	Message string  `json:"message,omitempty"`
 	// Findings stand in the way.
 	Findings inventory.Findings `json:"findings,omitempty"`
-	// Receipt is that of the target; nil where there is none.
+	// Receipt is the receipt of the target; nil if there is none.
 	Receipt *Receipt `json:"receipt,omitempty"`
-	// Notes say what Check could not try.
+	// Notes list the checks that Check could not make.
 	Notes []string     `json:"notes,omitempty"`
 	Plane *Peer        `json:"plane,omitempty"`
 	Kinds []plane.Kind `json:"kinds,omitempty"`
-	// Providers are those that clusterctl installed on the target.
+	// Providers are the providers that clusterctl installed on the target.
 	Providers []preflight.Provider `json:"providers,omitempty"`
 	// Held are the staged chunks, by index, with their sums.
 	Held map[int]string `json:"held,omitempty"`
-	// Digest is that of what was read back for Verify.
+	// Digest is the digest of the objects that Verify has read back.
 	Digest string `json:"digest,omitempty"`
 }
 
-// Refusal is why the target refuses a request.
+// Refusal is the reason why the target refuses a request.
 type Refusal string
 
 // The reasons.
 const (
-	// Fenced: the request is of another pivot, or of an older epoch, than the target knows.
+	// Fenced: the request belongs to another pivot, or to an older epoch, than the target knows.
 	Fenced Refusal = "Fenced"
 	// Stale: the request is about another snapshot than the one that the target has.
 	Stale Refusal = "Stale"
 	// Blocked: findings stand in the way, and only a user can remove them.
 	Blocked Refusal = "Blocked"
-	// Corrupt: what is staged is not what the digest says; it was removed.
+	// Corrupt: the staged chunks do not match the digest; they were removed.
 	Corrupt Refusal = "Corrupt"
-	// Differs: what was read back is not what was sent.
+	// Differs: the imported objects differ from the snapshot.
 	Differs Refusal = "Differs"
 	// TooLate: the target is active, or aborted.
 	TooLate Refusal = "TooLate"
 	// Failed: the plane of the target returned an error.
 	Failed Refusal = "Failed"
-	// Unavailable: it did not answer in time, and may do so later.
+	// Unavailable: the target did not answer in time, and may do so later.
 	Unavailable Refusal = "Unavailable"
 )
 
@@ -120,7 +123,7 @@ type Link interface {
 	Call(ctx context.Context, r Request) (Response, error)
 }
 
-// LinkFunc is a function as a Link.
+// LinkFunc makes a Link of a function.
 type LinkFunc func(ctx context.Context, r Request) (Response, error)
 
 // Call implements [Link].
@@ -136,6 +139,7 @@ func list(kinds plane.Kinds) []plane.Kind {
 	return out
 }
 
+// mapped returns kinds by their group and kind.
 func mapped(kinds []plane.Kind) plane.Kinds {
 	out := plane.Kinds{}
 	for _, k := range kinds {
@@ -144,5 +148,5 @@ func mapped(kinds []plane.Kind) plane.Kinds {
 	return out
 }
 
-// settleWithin is how long controllers have to see that a Cluster is paused, or is not.
+// settleWithin bounds the time in which controllers must see that a Cluster is paused, or is not.
 const settleWithin = 5 * time.Minute

@@ -12,16 +12,17 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
 )
 
-// moving makes what is staged the objects of the target.
+// moving creates the staged objects on the target, and activates them.
 type moving struct {
 	h       *handling
 	staging staging
 }
 
-// importObjects creates the objects, or brings them to what is staged.
+// importObjects creates the staged objects, or changes objects that differ. A request that comes
+// late does not import verified objects again.
 func (m moving) importObjects(ctx context.Context) error {
 	if err := m.checkSealed(); err != nil || m.h.receipt.Step == Verified {
-		return err // What is verified is not imported again, by a request that comes late.
+		return err
 	}
 	entries, kinds, err := m.staging.entries(ctx)
 	if err != nil {
@@ -33,14 +34,14 @@ func (m moving) importObjects(ctx context.Context) error {
 	return m.h.save(ctx, Imported, "")
 }
 
-// checkSealed refuses requests that need a snapshot that is staged as a whole, and is not active
-// yet.
+// checkSealed refuses a request unless its snapshot is completely staged, and not active yet.
 func (m moving) checkSealed() error {
 	if err := m.h.checkNotActive(); err != nil {
 		return err
 	}
 	if m.h.receipt.Step == Prepared || m.h.receipt.Digest != m.h.request.Digest {
-		return refuse(Stale, "snapshot %q is not staged: the target is at step %s of %q", m.h.request.Digest, m.h.receipt.Step, m.h.receipt.Digest)
+		const format = "snapshot %q is not staged: the target is at step %s of %q"
+		return refuse(Stale, format, m.h.request.Digest, m.h.receipt.Step, m.h.receipt.Digest)
 	}
 	return nil
 }
@@ -52,13 +53,16 @@ func (m moving) checkFence(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if live == nil || live.ID != m.h.receipt.ID || live.Epoch != m.h.receipt.Epoch || live.Step == Aborting || live.Step == Aborted {
-		return refuse(Fenced, "%s plane: its receipt is not of epoch %d of pivot %q any more", m.h.plane.Name(), m.h.receipt.Epoch, m.h.receipt.ID)
+	r := m.h.receipt
+	sameEpoch := live != nil && live.ID == r.ID && live.Epoch == r.Epoch
+	if !sameEpoch || live.Step == Aborting || live.Step == Aborted {
+		return refuse(Fenced, "%s plane: its receipt is not of epoch %d of pivot %q any more", m.h.plane.Name(), r.Epoch, r.ID)
 	}
 	return m.h.checkPlane(ctx)
 }
 
-// verify reads back what was imported, and waits until the controllers of the target have seen it.
+// verify reads the imported objects back, and waits until the controllers of the target have seen
+// them.
 func (m moving) verify(ctx context.Context) error {
 	if err := m.checkSealed(); err != nil {
 		return err
@@ -67,7 +71,7 @@ func (m moving) verify(ctx context.Context) error {
 		return err
 	}
 
-	// Read all back, and collect what is wrong.
+	// Read all objects back, and collect the problems.
 	entries, kinds, err := m.staging.entries(ctx)
 	if err != nil {
 		return err
@@ -77,23 +81,24 @@ func (m moving) verify(ctx context.Context) error {
 		return err
 	}
 	read := snapshot.Outline(entries)
-	var wrong inventory.Findings
+	var findings inventory.Findings
 	for i, c := range checks {
 		read[i].Digest = c.Digest
 		if c.Problem != "" {
-			wrong = append(wrong, inventory.Finding{Ref: c.Ref, Problem: "on the target: " + c.Problem, Advice: c.Advice})
+			findings = append(findings, inventory.Finding{Ref: c.Ref, Problem: "on the target: " + c.Problem, Advice: c.Advice})
 		}
 	}
 
-	// What differs is imported again by the source.
+	// The source imports objects again that differ. A snapshot that was verified before goes back a
+	// step for that.
 	m.h.response.Digest = snapshot.Digest(read)
-	if len(wrong) > 0 || m.h.response.Digest != m.h.receipt.Digest {
-		if m.h.receipt.Step == Verified { // It was so, and an import may mend it.
+	if len(findings) > 0 || m.h.response.Digest != m.h.receipt.Digest {
+		if m.h.receipt.Step == Verified {
 			if err := m.h.save(ctx, Imported, "not as it was verified"); err != nil {
 				return err
 			}
 		}
-		return &refusal{why: Differs, findings: wrong, err: fmt.Errorf("what was imported is not what was sent: %w", wrong)}
+		return &refusal{why: Differs, findings: findings, err: fmt.Errorf("what was imported is not what was sent: %w", findings)}
 	}
 
 	// The controllers of the target must run, and the plane must last.
@@ -106,7 +111,7 @@ func (m moving) verify(ctx context.Context) error {
 	return m.h.save(ctx, Verified, "")
 }
 
-// activate lets the controllers of the target reconcile what was verified.
+// activate lets the controllers of the target reconcile the verified objects.
 func (m moving) activate(ctx context.Context) error {
 	r := m.h.receipt
 	switch {
@@ -115,12 +120,13 @@ func (m moving) activate(ctx context.Context) error {
 	case r.Step == Active || r.Step == Done:
 		return nil
 	case r.Step != Verified && r.Step != Activating:
-		return refuse(TooLate, "pivot %q is at step %s on the target: only what is verified can be activated", r.ID, r.Step)
+		const format = "pivot %q is at step %s on the target: only what is verified can be activated"
+		return refuse(TooLate, format, r.ID, r.Step)
 	}
 	return m.unpause(ctx, "")
 }
 
-// unpause activates what is staged, if the plane is not about to lose it.
+// unpause activates the staged objects, unless the plane is about to lose them.
 func (m moving) unpause(ctx context.Context, note string) error {
 	entries, kinds, err := m.staging.entries(ctx)
 	if err != nil {
@@ -158,11 +164,10 @@ func (m moving) confirm(ctx context.Context) error {
 
 // finish ends the pivot on the target.
 func (m moving) finish(ctx context.Context) error {
-	switch m.h.receipt.Step {
-	case Done:
+	if m.h.receipt.Step == Done {
 		return nil
-	case Active:
-	default:
+	}
+	if m.h.receipt.Step != Active {
 		return refuse(TooLate, "pivot %q is at step %s on the target: it is not active", m.h.receipt.ID, m.h.receipt.Step)
 	}
 	if err := m.staging.unstage(ctx, ""); err != nil {
@@ -171,7 +176,7 @@ func (m moving) finish(ctx context.Context) error {
 	return m.h.save(ctx, Done, "")
 }
 
-// checkReady returns an error if what a pivot relies on is not there any more. Before the
+// checkReady returns an error if the target has lost the namespace or a definition. Before the
 // activation it asks webhooks and policies too. Afterwards Confirm asks the controllers of the
 // target.
 func (m moving) checkReady(ctx context.Context) error {
@@ -192,8 +197,7 @@ func (m moving) checkReady(ctx context.Context) error {
 	return m.h.checkPlane(ctx)
 }
 
-// complete imports what is staged, if that was not done or if something is missing since, and
-// verifies it without the source.
+// complete imports the staged objects that are missing, and verifies them without the source.
 func (m moving) complete(ctx context.Context) error {
 	entries, kinds, err := m.staging.entries(ctx)
 	if err != nil {

@@ -21,32 +21,32 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
 )
 
-// GitOps keeps the engine of the source from writing what moves. Each method may be called
-// again.
+// GitOps keeps the engine of the source from writing the objects that move. Each method may be
+// called again.
 type GitOps interface {
-	// Freeze stops it before the cluster is paused, Thaw undoes that after an abort, and
-	// Tombstone ends its delivery, and forbids another one, before the source is deleted.
+	// Freeze stops the engine before the cluster is paused.
 	Freeze(ctx context.Context, cluster plane.Ref) error
+	// Thaw undoes Freeze after an abort.
 	Thaw(ctx context.Context, cluster plane.Ref) error
+	// Tombstone ends the delivery of the cluster for good, before the source is deleted.
 	Tombstone(ctx context.Context, cluster plane.Ref) error
 }
 
 // Event is progress of a pivot.
 type Event struct {
-	// Step is the one that was finished; "" for a message, or a count, on the way.
+	// Step was finished; "" for a message, or a count, on the way.
 	Step    Step
 	Message string
-	// Done of Of requests of a step are answered; Of is 0 where that is not counted.
+	// Done of Of requests of a step are answered; Of is 0 for a step without a count.
 	Done, Of int
 }
 
-// process is one that drives a pivot, or undoes one: the receipt of the source, and the link to the
-// target.
+// process drives or undoes a pivot: it has the receipt of the source, and the link to the target.
 type process struct {
 	plane   *plane.Plane
 	link    Link
 	cluster types.NamespacedName
-	// gitOps is nil where no engine writes the objects.
+	// gitOps is nil if no engine writes the objects.
 	gitOps GitOps
 	// clock and progress may be nil.
 	clock    func() time.Time
@@ -54,13 +54,13 @@ type process struct {
 
 	store   *store
 	receipt *Receipt
-	// kinds are those that both planes serve.
+	// kinds are the kinds that both planes serve.
 	kinds plane.Kinds
-	// copies are the shared objects that are copied; those of the receipt once there is one.
+	// copies are the shared objects that are copied; Copy of the receipt once it is written.
 	copies []plane.Ref
 }
 
-// save writes the receipt at the step that is finished, and reports it.
+// save writes the receipt at a finished step, and reports the step.
 func (p *process) save(ctx context.Context, step Step, note string) error {
 	before := *p.receipt
 	p.receipt.setStep(step, p.now(), note)
@@ -72,6 +72,7 @@ func (p *process) save(ctx context.Context, step Step, note string) error {
 	return nil
 }
 
+// now returns the time of the clock.
 func (p *process) now() time.Time {
 	if p.clock == nil {
 		return time.Now()
@@ -79,12 +80,14 @@ func (p *process) now() time.Time {
 	return p.clock()
 }
 
+// report reports a finished step, or a message.
 func (p *process) report(step Step, message string) {
 	if p.progress != nil {
 		p.progress(Event{Step: step, Message: message})
 	}
 }
 
+// count reports the progress of a step.
 func (p *process) count(message string, done, of int) {
 	if p.progress != nil {
 		p.progress(Event{Message: message, Done: done, Of: of})
@@ -97,7 +100,8 @@ func (p *process) checkFence(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if live == nil || live.ID != p.receipt.ID || live.Epoch != p.receipt.Epoch || live.Step != p.receipt.Step {
+	sameEpoch := live != nil && live.ID == p.receipt.ID && live.Epoch == p.receipt.Epoch
+	if !sameEpoch || live.Step != p.receipt.Step {
 		return fmt.Errorf("%s plane: pivot %q of %s: %w", p.plane.Name(), p.receipt.ID, p.receipt.Cluster, ErrFenced)
 	}
 	return nil
@@ -124,7 +128,8 @@ func (p *process) call(ctx context.Context, r Request) (Response, error) {
 		}
 	}
 
-	// Send it until there is an answer. No answer says nothing about whether it was carried out.
+	// Send it until there is an answer. Without an answer it is not known whether it was carried
+	// out.
 	var lost error
 	for i := range attempts {
 		out, err := p.link.Call(ctx, r)
@@ -155,10 +160,12 @@ func (p *process) call(ctx context.Context, r Request) (Response, error) {
 	return Response{}, fmt.Errorf("%s: %w: %w", r.Op, errLink, lost)
 }
 
-// read returns what moves, as the source has it now. It returns an error if the source loses it.
+// read returns the objects that move, as the source has them now. It returns an error if the source
+// loses objects.
 func (p *process) read(ctx context.Context) (inventory.Set, error) {
 	set, err := inventory.Read(ctx, p.plane, p.kinds, p.cluster, inventory.Options{Copy: p.copies})
-	// What was read of a source that goes is not all of it.
+
+	// A source that is being deleted may have lost a part of the set.
 	switch going, failed := Going(ctx, p.plane, p.kinds, p.receipt.Cluster); {
 	case failed != nil:
 		return set, cmp.Or(err, failed)
@@ -167,19 +174,24 @@ func (p *process) read(ctx context.Context) (inventory.Set, error) {
 	case err != nil:
 		return set, err
 	}
+
+	// The Cluster must be the same, and no object may be deleted.
 	if set.ClusterUID != p.receipt.ClusterUID {
-		return set, wrong("%s plane: %s was deleted and created again since the pivot began: undo that with `ropewalk pivot abort`", p.plane.Name(), p.receipt.Cluster)
+		const format = "%s plane: %s was deleted and created again since the pivot began: undo that with `ropewalk pivot abort`"
+		return set, stepErrorf(format, p.plane.Name(), p.receipt.Cluster)
 	}
 	for _, item := range set.Items {
 		if slices.Contains(item.Busy, inventory.Deleting) {
-			return set, wrong("%s plane: %s %w: wait until it is gone, and go on with `ropewalk pivot run --resume`; or undo the pivot with `ropewalk pivot abort`, which unpauses its controllers", p.plane.Name(), item.Ref, errDeleted)
+			const format = "%s plane: %s %w: wait until it is gone, and go on with `ropewalk pivot run --resume`; " +
+				"or undo the pivot with `ropewalk pivot abort`, which unpauses its controllers"
+			return set, stepErrorf(format, p.plane.Name(), item.Ref, errDeleted)
 		}
 	}
 	return set, nil
 }
 
-// Going returns what is being deleted, or is gone, of a Cluster and its namespace; "" if nothing
-// is.
+// Going returns the object that is being deleted or gone: the namespace of a Cluster, or the Cluster
+// itself. It returns "" if both are there.
 func Going(ctx context.Context, p *plane.Plane, kinds plane.Kinds, cluster plane.Ref) (string, error) {
 	namespace := plane.Ref{Kind: "Namespace", Name: cluster.Namespace}
 	for _, r := range []plane.Ref{namespace, cluster} {
@@ -194,21 +206,23 @@ func Going(ctx context.Context, p *plane.Plane, kinds plane.Kinds, cluster plane
 	return "", nil
 }
 
-// deleted returns the error for a source that goes: the user has to decide what becomes of the
-// Cluster.
+// deleted returns the error for a source that is being deleted: the user has to decide what becomes
+// of the Cluster.
 func (p *process) deleted(what string) error {
 	advice := "to let it go, undo the pivot with `ropewalk pivot abort`, which deletes what is on the target"
 	switch {
 	case p.receipt.Step.Forward():
 		advice = "what the target has lost cannot be taken from it again: the guide says what to do without it"
 	case slices.Contains([]Step{Staged, Imported, Verified}, p.receipt.Step):
-		advice = "the target has a complete copy: to keep the cluster, activate that with `ropewalk pivot takeover --from … --to … --parent-destroyed --reason …`, and then clear the source with `ropewalk pivot run --resume`, which deletes no machine; " +
+		advice = "the target has a complete copy: to keep the cluster, activate that with " +
+			"`ropewalk pivot takeover --from … --to … --parent-destroyed --reason …`, " +
+			"and then clear the source with `ropewalk pivot run --resume`, which deletes no machine; " +
 			"to let the cluster go, with its machines, undo the pivot with `ropewalk pivot abort`, which deletes that copy"
 	}
-	return wrong("%s plane: %s %w, or is gone: %s", p.plane.Name(), what, errDeleted, advice)
+	return stepErrorf("%s plane: %s %w, or is gone: %s", p.plane.Name(), what, errDeleted, advice)
 }
 
-// live returns the Cluster on the source as it is now; nil if it is not there any more.
+// live returns the Cluster on the source as it is now; nil if it is gone.
 func (p *process) live(ctx context.Context) (*unstructured.Unstructured, error) {
 	cluster := p.receipt.Cluster
 	o, err := p.plane.Get(ctx, p.kinds[cluster.GroupKind()], cluster)
@@ -216,12 +230,12 @@ func (p *process) live(ctx context.Context) (*unstructured.Unstructured, error) 
 	case err == nil:
 		return o, nil
 	case plane.IgnoreNotFound(err) == nil:
-		return nil, nil //nolint:nilnil // none is no error
+		return nil, nil //nolint:nilnil // no Cluster is no error
 	}
 	return nil, fmt.Errorf("%s plane: %s: %w", p.plane.Name(), cluster, err)
 }
 
-// meet checks whether the target is the one of the pivot, and begins a new epoch on the source.
+// meet checks that the target belongs to the pivot, and begins a new epoch on the source.
 func (p *process) meet(ctx context.Context) error {
 	t, err := p.greet(ctx)
 	if err != nil {
@@ -235,8 +249,8 @@ func (p *process) meet(ctx context.Context) error {
 	return p.store.write(ctx, r)
 }
 
-// greet checks whether the target is the one of the pivot, and returns the receipt of the target;
-// nil if the target has none of this pivot.
+// greet checks that the target belongs to the pivot, and returns its receipt of the pivot; nil if it
+// has no such receipt.
 func (p *process) greet(ctx context.Context) (*Receipt, error) {
 	r := p.receipt
 	p.copies = r.Copy
@@ -245,25 +259,30 @@ func (p *process) greet(ctx context.Context) (*Receipt, error) {
 		return nil, err
 	}
 	if hello.Plane.UID != r.Target.UID {
-		return nil, wrong("pivot %q of %s goes to the cluster with UID %s (%s), and this target is %s (%s): give the kubeconfig of the former",
-			r.ID, r.Cluster, r.Target.UID, r.Target.Server, hello.Plane.UID, hello.Plane.Server)
+		const format = "pivot %q of %s goes to the cluster with UID %s (%s), and this target is %s (%s): give the kubeconfig of the former"
+		return nil, stepErrorf(format, r.ID, r.Cluster, r.Target.UID, r.Target.Server, hello.Plane.UID, hello.Plane.Server)
 	}
-	all, err := p.plane.Kinds(ctx)
+
+	// Both planes may serve other kinds than before.
+	kinds, err := p.plane.Kinds(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p.kinds = preflight.Common(all, mapped(hello.Kinds))
+	p.kinds = preflight.Common(kinds, mapped(hello.Kinds))
 	if hello.Receipt == nil || hello.Receipt.ID != r.ID {
-		return nil, nil //nolint:nilnil // none is no error
+		return nil, nil //nolint:nilnil // no receipt is no error
 	}
 	return hello.Receipt, nil
 }
 
 // catchUp goes forward if the target was activated without this source.
 func (p *process) catchUp(ctx context.Context, target *Receipt) error {
-	if target == nil || target.ID != p.receipt.ID || !target.Step.Forward() || p.receipt.Step.Forward() {
+	isAhead := target != nil && target.ID == p.receipt.ID && target.Step.Forward() && !p.receipt.Step.Forward()
+	if !isAhead {
 		return nil
 	}
+
+	// The target may have been activated with a later snapshot, which must match the source.
 	if r := p.receipt; target.Digest != r.Digest {
 		set, err := p.read(ctx)
 		if err != nil {
@@ -271,8 +290,10 @@ func (p *process) catchUp(ctx context.Context, target *Receipt) error {
 		}
 		entries := set.Entries()
 		if snapshot.Digest(entries) != target.Digest {
-			return wrong("pivot %q: the target was activated with snapshot %d, and is in charge, but the source has changed since, as the notes of `ropewalk pivot status` say: make the changes on the target, undo them on the source, which stays paused, and go on with `ropewalk pivot run --resume`",
-				r.ID, target.Round)
+			const format = "pivot %q: the target was activated with snapshot %d, and is in charge, but the source has changed since, " +
+				"as the notes of `ropewalk pivot status` say: make the changes on the target, undo them on the source, which stays paused, " +
+				"and go on with `ropewalk pivot run --resume`"
+			return stepErrorf(format, r.ID, target.Round)
 		}
 		r.Round = target.Round
 		r.Digest = target.Digest

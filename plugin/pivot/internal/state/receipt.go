@@ -26,7 +26,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
 )
 
-// Role is that of the plane of a receipt.
+// Role is the role of a plane in a pivot.
 type Role string
 
 // The roles.
@@ -35,7 +35,7 @@ const (
 	RoleTarget Role = "target"
 )
 
-// Step is the last step that an end has finished, or, where its name says so, begun.
+// Step is the last step that an end has finished. Freezing, Activating and Aborting have only begun.
 type Step string
 
 // The steps.
@@ -65,70 +65,69 @@ func (s Step) Forward() bool {
 	return slices.Contains([]Step{Committed, Activating, Activated, Active, Confirmed, Done}, s)
 }
 
-// InCharge reports whether the plane of the receipt is the one that the cluster has moved to.
+// InCharge reports whether the cluster has moved to the plane of the receipt.
 func (r *Receipt) InCharge() bool {
 	return r.Role == RoleTarget && (r.Step == Active || r.Step == Done)
 }
 
 // Peer is a plane.
 type Peer struct {
-	// UID is that of its namespace kube-system.
+	// UID is the UID of its namespace kube-system.
 	UID string `json:"uid"`
 	// Server is the address of its API server as the process that drives the pivot sees it.
 	Server string `json:"server,omitempty"`
 }
 
-// Mark is when an end has finished a step.
+// Mark records that an end has finished a step.
 type Mark struct {
 	Step Step      `json:"step"`
 	At   time.Time `json:"at"`
-	// Note is what a user has to know of it, such as who took over.
+	// Note explains the step to a user, such as the name of the user who took over.
 	Note string `json:"note,omitempty"`
 }
 
-// Receipt is what an end knows of a pivot. It has nothing of the objects but their names and
-// digests.
+// Receipt is the state of a pivot at an end. Of the objects it has only names and digests.
 type Receipt struct {
 	ID   string `json:"id"`
 	Role Role   `json:"role"`
 	Step Step   `json:"step"`
 	// Epoch counts the processes that have driven the pivot.
 	Epoch int64 `json:"epoch"`
-	// Cluster is the one that moves, and ClusterUID its UID on the source.
+	// Cluster is the Cluster that moves, and ClusterUID its UID on the source.
 	Cluster    plane.Ref `json:"cluster"`
 	ClusterUID string    `json:"clusterUID,omitempty"`
 	Source     Peer      `json:"source"`
 	Target     Peer      `json:"target"`
-	// Round counts the snapshots. Digest is that of the last, Objects the count of its entries and Chunks that of its
-	// parts.
+	// Round counts the snapshots. Digest, Objects (the number of entries) and Chunks (the number of
+	// parts) describe the last snapshot.
 	Round   int    `json:"round,omitempty"`
 	Digest  string `json:"digest,omitempty"`
 	Objects int    `json:"objects,omitempty"`
 	Chunks  int    `json:"chunks,omitempty"`
-	// Paused is when the Cluster was paused on the source; zero where it was not yet.
+	// Paused is the time at which the Cluster was paused on the source; zero before that.
 	Paused time.Time `json:"paused,omitzero"`
 	// Copy are the shared objects that the first process was told to copy.
 	Copy []plane.Ref `json:"copy,omitempty"`
-	// TakenOver: the target was activated without its source.
+	// TakenOver means that the target was activated without its source.
 	TakenOver bool   `json:"takenOver,omitempty"`
 	Marks     []Mark `json:"marks"`
-	// Past are the pivots before this one: a request of theirs comes too late.
+	// Past lists the earlier pivots, whose requests come too late.
 	Past []string `json:"past,omitempty"`
-	// Outline are the entries without their objects; on the source only.
+	// Outline has the entries without their objects; on the source only.
 	Outline []snapshot.Entry `json:"-"`
 }
 
-// past returns Past of the next receipt: at most the last 16 pivots.
+// past returns Past for the next receipt: at most the last 16 pivots.
 func (r *Receipt) past() []string {
-	const most = 16
+	const limit = 16
 	if r == nil {
 		return nil
 	}
 	out := append(slices.Clone(r.Past), r.ID)
-	return out[max(0, len(out)-most):]
+	return out[max(0, len(out)-limit):]
 }
 
-// setStep sets the step, and marks when it was reached.
+// setStep sets the step, and adds its mark.
 func (r *Receipt) setStep(s Step, now time.Time, note string) {
 	r.Step = s
 	r.Marks = append(r.Marks, Mark{Step: s, At: now.UTC().Truncate(time.Millisecond), Note: note})
@@ -146,7 +145,7 @@ func (r *Receipt) next() string {
 	return "go on with `ropewalk pivot run --resume`, or undo it with `ropewalk pivot abort`"
 }
 
-// When returns when a step was finished last; zero if it was not.
+// When returns the time at which a step was finished last; zero if it was not.
 func (r *Receipt) When(s Step) time.Time {
 	for _, m := range slices.Backward(r.Marks) {
 		if m.Step == s {
@@ -156,56 +155,56 @@ func (r *Receipt) When(s Step) time.Time {
 	return time.Time{}
 }
 
-// Names of what the ends write.
+// Names in the objects that the ends write.
 const (
 	// ReceiptLabel is on receipts, and ChunkLabel on the Secrets with chunks; the value is the
-	// name of the Cluster, cut to what a label can have.
+	// name of the Cluster, cut to the size of a label.
 	ReceiptLabel = inventory.ReceiptLabel
 	ChunkLabel   = inventory.ChunkLabel
-	// Finalizer keeps a receipt that is deleted, or whose namespace is, until the pivot has
-	// ended: without it the pivot could neither go on nor be undone.
+	// Finalizer keeps a receipt until the pivot has ended, also if its namespace is deleted: without
+	// the receipt the pivot could neither go on nor be undone.
 	Finalizer = "pivot.ropewalk.dev/receipt"
 
 	receiptKey = "receipt.json"
 	outlineKey = "outline.gz"
-	// maxOutline is what fits into a ConfigMap beside the rest, in bytes before base64.
+	// maxOutline bounds the outline so that the ConfigMap stays below 1 MiB, in bytes before base64.
 	maxOutline = 700 << 10
 )
 
-// ErrFenced is wrapped by the error of a process whose pivot another one drives now, or has
-// ended.
+// ErrFenced means that another process drives the pivot now, or has ended it.
 var ErrFenced = errors.New("another process goes on with a pivot of this Cluster, or has ended it: look at it with `ropewalk pivot status`")
 
-// store has the receipt of one cluster on one plane.
+// store reads and writes the receipt of a cluster on a plane.
 type store struct {
 	plane   *plane.Plane
 	cluster types.NamespacedName
-	// live is as it was read or written last; nil where there is none.
+	// live is the ConfigMap that was read or written last; nil if there is none.
 	live *unstructured.Unstructured
 }
 
+// ref returns the reference of the receipt.
 func (s *store) ref() plane.Ref {
 	return plane.Ref{Kind: "ConfigMap", Namespace: s.cluster.Namespace, Name: ReceiptName(s.cluster.Name)}
 }
 
 // ReceiptName returns the name of the receipt of a Cluster. Names of chunks begin with it.
 func ReceiptName(cluster string) string {
-	const most = 200
-	return "pivot-" + cut(cluster, most)
+	const size = 200
+	return "pivot-" + cut(cluster, size)
 }
 
 // labelValue returns a name cut to the size of a label.
 func labelValue(name string) string {
-	const most = 63
-	return cut(name, most)
+	const size = 63
+	return cut(name, size)
 }
 
-// cut returns a name of at most so many bytes, with a digest in place of what is cut off.
-func cut(name string, most int) string {
-	if len(name) <= most {
+// cut returns a name of at most so many bytes, with a digest in place of a longer end.
+func cut(name string, size int) string {
+	if len(name) <= size {
 		return name
 	}
-	return name[:most-9] + "-" + snapshot.Sum([]byte(name))[:8]
+	return name[:size-9] + "-" + snapshot.Sum([]byte(name))[:8]
 }
 
 // read returns the receipt; nil if there is none.
@@ -213,25 +212,29 @@ func (s *store) read(ctx context.Context) (*Receipt, error) {
 	s.live = nil
 	o, err := s.plane.Get(ctx, plane.ConfigMapKind, s.ref())
 	if apierrors.IsNotFound(err) {
-		return nil, nil //nolint:nilnil // none is no error
+		return nil, nil //nolint:nilnil // no receipt is no error
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s plane: receipt %s: %w", s.plane.Name(), s.ref(), err)
 	}
 	r, err := decodeReceipt(o)
 	if err != nil {
-		return nil, fmt.Errorf("%s plane: %s is not a receipt of a pivot: %w: rename it, or delete it if no pivot is under way", s.plane.Name(), s.ref(), err)
+		const format = "%s plane: %s is not a receipt of a pivot: %w: rename it, or delete it if no pivot is under way"
+		return nil, fmt.Errorf(format, s.plane.Name(), s.ref(), err)
 	}
 	s.live = o
 	return r, nil
 }
 
+// decodeReceipt reads a receipt from its ConfigMap, and checks its outline.
 func decodeReceipt(o *unstructured.Unstructured) (*Receipt, error) {
 	text, _, _ := unstructured.NestedString(o.Object, "data", receiptKey)
 	r := &Receipt{}
 	if err := json.Unmarshal([]byte(text), r); err != nil {
 		return nil, fmt.Errorf("data[%q]: %w", receiptKey, err)
 	}
+
+	// The source needs the outline once it has a snapshot.
 	outline, _, _ := unstructured.NestedString(o.Object, "binaryData", outlineKey)
 	switch {
 	case outline == "" && r.Role == RoleSource && r.Objects > 0:
@@ -248,23 +251,25 @@ func decodeReceipt(o *unstructured.Unstructured) (*Receipt, error) {
 	return r, nil
 }
 
-func unpack(outline string, into *[]snapshot.Entry) error {
+// unpack reads an outline that is packed and in base64.
+func unpack(outline string, entries *[]snapshot.Entry) error {
 	packed := base64.NewDecoder(base64.StdEncoding, strings.NewReader(outline))
 	unzip, err := gzip.NewReader(packed)
 	if err != nil {
 		return err
 	}
-	const most = 64 << 20
-	return json.NewDecoder(io.LimitReader(unzip, most)).Decode(into)
+	const limit = 64 << 20
+	return json.NewDecoder(io.LimitReader(unzip, limit)).Decode(entries)
 }
 
-// encode returns the ConfigMap of a receipt. It keeps the metadata of the one that was there
-// before.
+// encode returns the ConfigMap of a receipt. It keeps the metadata of an earlier ConfigMap.
 func (s *store) encode(r *Receipt) (*unstructured.Unstructured, error) {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return nil, err
 	}
+
+	// Set the metadata. The finalizer is gone once the pivot has ended.
 	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
 	if s.live != nil {
 		o = s.live.DeepCopy()
@@ -276,6 +281,8 @@ func (s *store) encode(r *Receipt) (*unstructured.Unstructured, error) {
 	if !r.Step.Ended() {
 		o.SetFinalizers(append(o.GetFinalizers(), Finalizer))
 	}
+
+	// Set the content.
 	o.Object["data"] = map[string]any{receiptKey: string(text)}
 	delete(o.Object, "binaryData")
 	if r.Outline != nil {
@@ -284,13 +291,15 @@ func (s *store) encode(r *Receipt) (*unstructured.Unstructured, error) {
 			return nil, err
 		}
 		if len(packed) > maxOutline {
-			return nil, fmt.Errorf("%s has %d objects: their names are more than fit into one ConfigMap; move clusters of at most about 8000 objects", r.Cluster, len(r.Outline))
+			const format = "%s has %d objects: their names are more than fit into one ConfigMap; move clusters of at most about 8000 objects"
+			return nil, fmt.Errorf(format, r.Cluster, len(r.Outline))
 		}
 		o.Object["binaryData"] = map[string]any{outlineKey: base64.StdEncoding.EncodeToString(packed)}
 	}
 	return o, nil
 }
 
+// pack compresses an outline.
 func pack(outline []snapshot.Entry) ([]byte, error) {
 	var packed bytes.Buffer
 	zip := gzip.NewWriter(&packed)
@@ -304,11 +313,11 @@ func pack(outline []snapshot.Entry) ([]byte, error) {
 }
 
 // write replaces the receipt that was read or written last. It returns ErrFenced if another
-// process has written one since.
+// process has written the receipt since.
 func (s *store) write(ctx context.Context, r *Receipt) error {
 	const attempts = 100
 	for range attempts {
-		// Create it, or replace the one that was read.
+		// Create the receipt, or replace it.
 		o, err := s.encode(r)
 		if err != nil {
 			return err
@@ -325,7 +334,8 @@ func (s *store) write(ctx context.Context, r *Receipt) error {
 		}
 
 		// Only conflicts are tried again.
-		if !apierrors.IsAlreadyExists(err) && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+		isConflict := apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) || apierrors.IsNotFound(err)
+		if !isConflict {
 			return fmt.Errorf("%s plane: receipt %s: %w", s.plane.Name(), s.ref(), err)
 		}
 		if apierrors.IsNotFound(err) && r.Step.Ended() {
@@ -333,21 +343,22 @@ func (s *store) write(ctx context.Context, r *Receipt) error {
 			return nil // Its namespace was being deleted, and waited for this.
 		}
 
-		// See whether another process has written the receipt.
+		// Read the receipt. If it is written already, the answer to an earlier attempt was lost. If it
+		// is as before, only its metadata has changed, and another attempt may succeed.
 		before := content(s.live)
 		if _, err := s.read(ctx); err != nil {
 			return err
 		}
-		// The answer to an earlier attempt was lost, or only its metadata is another one.
-		switch content(s.live) {
-		case content(o):
+		live := content(s.live)
+		if live == content(o) {
 			return nil
-		case before:
-		default:
+		}
+		if live != before {
 			return fmt.Errorf("%s plane: receipt %s: %w", s.plane.Name(), s.ref(), ErrFenced)
 		}
 	}
-	return fmt.Errorf("%s plane: receipt %s: it cannot be written: each attempt is in conflict with another change", s.plane.Name(), s.ref())
+	const format = "%s plane: receipt %s: it cannot be written: each attempt is in conflict with another change"
+	return fmt.Errorf(format, s.plane.Name(), s.ref())
 }
 
 // content returns the JSON of a receipt; "" if there is none.
@@ -364,8 +375,7 @@ func Read(ctx context.Context, p *plane.Plane, cluster types.NamespacedName) (*R
 	return (&store{plane: p, cluster: cluster}).read(ctx)
 }
 
-// retryContested calls f again, up to 100 times, while another process has written the receipt
-// before f did.
+// retryContested calls f again, up to 100 times, while another process writes the receipt before f.
 func retryContested(f func() error) error {
 	const attempts = 100 // A pivot has fewer steps.
 	for i := 1; ; i++ {

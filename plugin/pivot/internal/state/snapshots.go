@@ -14,18 +14,18 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
 )
 
-// snapshots bring what the source has to the target.
+// snapshots carry the objects of the source to the target.
 type snapshots struct {
 	p *process
 	// entries are the snapshot of this process; nil after a restart.
 	entries []snapshot.Entry
-	// verified: this process has compared both planes.
+	// verified means that this process has compared both planes.
 	verified bool
 	// again counts the snapshots that differed from the source when they were verified.
-	again int
+	retakes int
 }
 
-// checkReady asks the target whether what the pivot relies on is there.
+// checkReady asks the target whether it still has the namespace and the definitions.
 func (s *snapshots) checkReady(ctx context.Context) error {
 	used := plane.Kinds{}
 	for _, e := range s.p.receipt.Outline {
@@ -35,7 +35,7 @@ func (s *snapshots) checkReady(ctx context.Context) error {
 	return err
 }
 
-// take reads what moves, and writes its digest to the receipt.
+// take reads the objects that move, and writes their digest to the receipt.
 func (s *snapshots) take(ctx context.Context) error {
 	set, err := s.p.read(ctx)
 	if err != nil {
@@ -43,7 +43,11 @@ func (s *snapshots) take(ctx context.Context) error {
 	}
 	s.entries = set.Entries()
 	chunks := 0
-	if err := snapshot.Encode(s.entries, func(snapshot.Chunk) error { chunks++; return nil }); err != nil {
+	countChunk := func(snapshot.Chunk) error {
+		chunks++
+		return nil
+	}
+	if err := snapshot.Encode(s.entries, countChunk); err != nil {
 		return err
 	}
 	r := s.p.receipt
@@ -55,8 +59,8 @@ func (s *snapshots) take(ctx context.Context) error {
 	return s.p.save(ctx, Snapshotted, "")
 }
 
-// ensure reads the source again if this process has no snapshot. If the source differs
-// from the receipt, it begins the pivot again from the pause, and returns false.
+// ensure reads the source again if this process has no snapshot. It reports whether the snapshot is
+// the one of the receipt: if the source differs, the pivot begins again from the pause.
 func (s *snapshots) ensure(ctx context.Context) (ok bool, err error) {
 	if s.entries != nil {
 		return true, nil
@@ -73,19 +77,19 @@ func (s *snapshots) ensure(ctx context.Context) (ok bool, err error) {
 	return false, s.takeAgain(ctx, entries)
 }
 
-// takeAgain goes back to the pause, because the source differs from the snapshot. After the
-// third time it returns findings about what changes.
-func (s *snapshots) takeAgain(ctx context.Context, now []snapshot.Entry) error {
-	s.again++
-	if s.again > attempts {
-		return s.restless(ctx, differences(s.p.receipt.Outline, now))
+// takeAgain goes back to the pause, because the source differs from the snapshot. After the third
+// time it returns findings about the objects that change.
+func (s *snapshots) takeAgain(ctx context.Context, current []snapshot.Entry) error {
+	s.retakes++
+	if s.retakes > attempts {
+		return s.restless(ctx, differences(s.p.receipt.Outline, current))
 	}
 	s.entries = nil
-	return s.p.save(ctx, Freezing, "changed after the snapshot: "+difference(s.p.receipt.Outline, now))
+	return s.p.save(ctx, Freezing, "changed after the snapshot: "+difference(s.p.receipt.Outline, current))
 }
 
-// restless returns findings that name the objects that change again and again, and what writes
-// them.
+// restless returns findings that name the objects that change again and again, and their last
+// writers.
 func (s *snapshots) restless(ctx context.Context, objects []differing) error {
 	var out inventory.Findings
 	for _, d := range objects[:min(len(objects), mostNamed)] {
@@ -93,7 +97,8 @@ func (s *snapshots) restless(ctx context.Context, objects []differing) error {
 		if o, err := s.p.plane.Get(ctx, s.p.kinds[d.GroupKind()], d.Ref); err == nil {
 			problem += ", and was last written" + mover.LastWriter(o)
 		}
-		out = append(out, inventory.Finding{Ref: d.Ref, Problem: problem, Advice: "stop the controller that writes it (see its metadata.managedFields), and run again"})
+		advice := "stop the controller that writes it (see its metadata.managedFields), and run again"
+		out = append(out, inventory.Finding{Ref: d.Ref, Problem: problem, Advice: advice})
 	}
 	return out.Sorted()
 }
@@ -110,13 +115,13 @@ func (s *snapshots) stage(ctx context.Context) error {
 	return s.p.save(ctx, Staged, "")
 }
 
-// attempts bounds what is tried again because the target has got something else than was
-// sent.
+// attempts bounds how often a transfer is repeated whose content arrived damaged.
 const attempts = 3
 
 // send sends the chunks that the target does not have.
 func (s *snapshots) send(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
+		// Send the missing chunks, and let the target check all of them.
 		held, err := s.p.call(ctx, Request{Op: Held, Samples: s.p.receipt.Outline})
 		if err != nil {
 			return err
@@ -134,6 +139,8 @@ func (s *snapshots) send(ctx context.Context) error {
 		if err == nil {
 			_, err = s.p.call(ctx, Request{Op: Seal})
 		}
+
+		// Damaged chunks are sent again.
 		if err == nil || attempt == attempts || !isRefused(err, Corrupt) {
 			return err
 		}
@@ -141,7 +148,7 @@ func (s *snapshots) send(ctx context.Context) error {
 	}
 }
 
-// ask sends a request that needs what is staged. If that is damaged, it is staged again first.
+// ask sends a request that needs the staged snapshot. A damaged snapshot is staged again first.
 func (s *snapshots) ask(ctx context.Context, r Request) (Response, error) {
 	for attempt := 1; ; attempt++ {
 		out, err := s.p.call(ctx, r)
@@ -164,14 +171,15 @@ func (s *snapshots) restage(ctx context.Context, lost error) error {
 	}
 	s.entries = set.Entries()
 	if snapshot.Digest(s.entries) != s.p.receipt.Digest {
-		return wrong("%w; and it cannot be staged again, as the source has changed: undo the changes of %s", lost, difference(s.p.receipt.Outline, s.entries))
+		const format = "%w; and it cannot be staged again, as the source has changed: undo the changes of %s"
+		return stepErrorf(format, lost, difference(s.p.receipt.Outline, s.entries))
 	}
 	err = s.send(ctx)
 	s.entries = nil
 	return err
 }
 
-// importObjects lets the target create what is staged.
+// importObjects lets the target create the staged objects.
 func (s *snapshots) importObjects(ctx context.Context) error {
 	if _, err := s.ask(ctx, Request{Op: Import}); err != nil {
 		return err
@@ -179,7 +187,7 @@ func (s *snapshots) importObjects(ctx context.Context) error {
 	return s.p.save(ctx, Imported, "")
 }
 
-// compare lets the target read back what it has imported, and import again what differs.
+// compare lets the target read the imported objects back, and import again if they differ.
 func (s *snapshots) compare(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		out, err := s.ask(ctx, Request{Op: Verify})
@@ -199,8 +207,7 @@ func (s *snapshots) compare(ctx context.Context) error {
 	}
 }
 
-// verify compares the snapshot with what the target has read back, and with what the source has
-// now.
+// verify compares the snapshot with the target, and with the source as it is now.
 func (s *snapshots) verify(ctx context.Context) error {
 	if err := s.compare(ctx); err != nil {
 		return err

@@ -20,24 +20,24 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
 )
 
-// Source is the end that the objects leave, and that drives the pivot.
+// Source is the end that loses the objects, and drives the pivot.
 type Source struct {
 	Plane   *plane.Plane
 	Link    Link
 	Cluster types.NamespacedName
 	// Copy are shared objects that are copied and stay on the source.
 	Copy []plane.Ref
-	// GitOps is nil where no engine writes the objects.
+	// GitOps is nil if no engine writes the objects.
 	GitOps GitOps
 	// Resume allows to go on with a pivot that another process has begun.
 	Resume bool
 	// DiscardChanges deletes objects of the source that were changed after the commit.
 	DiscardChanges bool
-	// Hold is how long the target has to be active before the source is deleted.
+	// Hold is the time that the target has to be active before the source is deleted.
 	Hold time.Duration
-	// Now is the clock; time.Now where nil.
+	// Now is the clock; time.Now if nil.
 	Now func() time.Time
-	// Report takes progress; it may be nil.
+	// Report receives progress; it may be nil.
 	Report func(Event)
 }
 
@@ -47,29 +47,39 @@ type drive struct {
 	snapshots  *snapshots
 	completion completion
 	undoing    undoing
-	// resume is that of Source.
+	// resume comes from Source.
 	resume bool
-	// doing is what a process does with a pivot that it has not begun.
+	// doing describes the process in its report, such as "going on with".
 	doing string
-	// samples are those of the preflight, for a second one in the namespace of the target.
+	// samples come from the preflight, for a second check in the namespace of the target.
 	samples []snapshot.Entry
 }
 
-// drive returns what a process needs to drive the pivot of its cluster.
+// drive returns a drive of the cluster's pivot, before its receipt is read.
 func (s *Source) drive() *drive {
 	p := &process{
-		plane: s.Plane, link: s.Link, cluster: s.Cluster, gitOps: s.GitOps, clock: s.Now, progress: s.Report,
-		store: &store{plane: s.Plane, cluster: s.Cluster}, copies: s.Copy,
+		plane:    s.Plane,
+		link:     s.Link,
+		cluster:  s.Cluster,
+		gitOps:   s.GitOps,
+		clock:    s.Now,
+		progress: s.Report,
+		store:    &store{plane: s.Plane, cluster: s.Cluster},
+		copies:   s.Copy,
 	}
 	snapshots := &snapshots{p: p}
 	return &drive{
-		p: p, snapshots: snapshots, undoing: undoing{p}, resume: s.Resume, doing: "going on with",
+		p:          p,
+		snapshots:  snapshots,
+		undoing:    undoing{p},
+		resume:     s.Resume,
+		doing:      "going on with",
 		completion: completion{p: p, snapshots: snapshots, hold: s.Hold, discardChanges: s.DiscardChanges},
 	}
 }
 
-// Preflight reads both planes, and changes nothing. Findings are returned in Found. The error is
-// what keeps it from reading.
+// Preflight reads both planes, and changes nothing. It returns findings in Found. Its error means
+// that a plane could not be read.
 func (s *Source) Preflight(ctx context.Context) (Found, error) {
 	found, _, err := lookAtBoth(ctx, s.drive().p)
 	return found, err
@@ -94,25 +104,30 @@ func (s *Source) Run(ctx context.Context) (*Receipt, error) {
 		if !d.undoable(ctx, err) {
 			return d.p.receipt, err
 		}
+
+		// Undo the pivot, unless another process drives it now: that one will find the error.
 		d.p.report("", fmt.Sprintf("aborting: %s", printable.FirstLine(err.Error())))
-		switch failed := d.undoing.abort(ctx, "failed after step "+string(d.p.receipt.Step)); {
-		case errors.Is(failed, ErrFenced):
-			return d.p.receipt, fmt.Errorf("stopped after step %s: %w", d.p.receipt.Step, failed) // What failed is for the other one to find.
-		case failed != nil:
+		failed := d.undoing.abort(ctx, "failed after step "+string(d.p.receipt.Step))
+		if errors.Is(failed, ErrFenced) {
+			return d.p.receipt, fmt.Errorf("stopped after step %s: %w", d.p.receipt.Step, failed)
+		}
+		if failed != nil {
 			return d.p.receipt, fmt.Errorf("%w; and it could not be undone: %w", err, failed)
 		}
 		return d.p.receipt, fmt.Errorf("%w: %w", ErrAborted, err)
 	}
+
+	// Another process may have aborted it before.
 	if d.p.receipt.Step == Aborted {
 		return d.p.receipt, fmt.Errorf("pivot %q: %w", d.p.receipt.ID, ErrAborted)
 	}
 	return d.p.receipt, nil
 }
 
-// Abort undoes a pivot that is not committed: it deletes what was imported and staged from the
+// Abort undoes a pivot that is not committed: it deletes the imported and staged objects from the
 // target, and then unpauses the source. With targetLost it unpauses the source although the target
-// cannot be reached. What is on the target stays paused then, and must never be taken over. Once
-// the target can be reached again, another abort deletes it.
+// cannot be reached. The copies on the target stay paused then, and must never be taken over. Once
+// the target can be reached again, another abort deletes them.
 func (s *Source) Abort(ctx context.Context, targetLost bool) (*Receipt, error) {
 	d := s.drive()
 	d.resume = true
@@ -130,7 +145,8 @@ func (s *Source) Abort(ctx context.Context, targetLost bool) (*Receipt, error) {
 
 	// A pivot that is aborted already may have left something on the target.
 	d.p.receipt = r
-	if r != nil && r.Role == RoleSource && r.Step == Aborted && !targetLost {
+	isAborted := r != nil && r.Role == RoleSource && r.Step == Aborted
+	if isAborted && !targetLost {
 		return r, d.undoing.abortAgain(ctx)
 	}
 	if err := d.undoing.checkAbortable(); err != nil {
@@ -169,7 +185,7 @@ func (s *Source) Abort(ctx context.Context, targetLost bool) (*Receipt, error) {
 	if err := d.undoing.claim(ctx, epoch, "on request"); err != nil {
 		return d.p.receipt, err
 	}
-	if d.p.receipt.Step == Aborted { // By a run that has failed meanwhile.
+	if d.p.receipt.Step == Aborted { // A run has failed meanwhile.
 		return d.p.receipt, d.undoing.abortAgain(ctx)
 	}
 	return d.p.receipt, d.undoing.abort(ctx, "")
@@ -178,14 +194,15 @@ func (s *Source) Abort(ctx context.Context, targetLost bool) (*Receipt, error) {
 // undoable reports whether a step failed for good before the commit, and this process has to undo
 // it.
 func (d *drive) undoable(ctx context.Context, err error) bool {
-	var refused *refusal
-	if errors.As(err, &refused) && refused.why == Unavailable {
+	if ctx.Err() != nil || d.p.receipt.Step.Forward() {
 		return false
 	}
-	return ctx.Err() == nil && !d.p.receipt.Step.Forward() && !errors.Is(err, ErrFenced) && !errors.Is(err, errDeleted) && !plane.IsTemporary(err) && !errors.Is(err, errLink)
+	noAnswer := errors.Is(err, errLink) || isRefused(err, Unavailable)
+	forOthers := errors.Is(err, ErrFenced) || errors.Is(err, errDeleted) // Another process, or the user, decides.
+	return !noAnswer && !forOthers && !plane.IsTemporary(err)
 }
 
-// takeStep does what comes after the step of the receipt.
+// takeStep takes the step that follows the step of the receipt.
 func (d *drive) takeStep(ctx context.Context) error {
 	switch d.p.receipt.Step {
 	case Freezing:
@@ -200,7 +217,7 @@ func (d *drive) takeStep(ctx context.Context) error {
 		return d.snapshots.verify(ctx)
 	case Verified:
 		if !d.snapshots.verified {
-			return d.snapshots.verify(ctx) // By another process, since when anything may have happened.
+			return d.snapshots.verify(ctx) // Another process verified it, and much may have changed since.
 		}
 		if err := d.snapshots.checkReady(ctx); err != nil {
 			return err
@@ -214,23 +231,29 @@ func (d *drive) takeStep(ctx context.Context) error {
 		return d.completion.finish(ctx)
 	case Aborting:
 		return d.undoing.abort(ctx, "")
-	case Prepared, Activating, Active, Done, Aborted: // They are none of a source, or ended.
+	case Prepared, Activating, Active, Done, Aborted: // A source has no such step, or has ended.
 	}
-	return fmt.Errorf("receipt of %s: unknown step %q: use the version of ropewalk that wrote it", d.p.receipt.Cluster, d.p.receipt.Step)
+	const format = "receipt of %s: unknown step %q: use the version of ropewalk that wrote it"
+	return fmt.Errorf(format, d.p.receipt.Cluster, d.p.receipt.Step)
 }
 
-// begin reads the receipt and begins a pivot, or a new epoch of one.
+// begin reads the receipt and begins a pivot, or a new epoch of it.
 func (d *drive) begin(ctx context.Context) (err error) {
 	d.p.receipt, err = d.p.store.read(ctx)
 	if err != nil {
 		return err
 	}
-	switch r := d.p.receipt; {
-	case r != nil && r.Role == RoleSource && r.Step == Done && d.resume:
+
+	// A resume of a pivot that is done has nothing to do.
+	r := d.p.receipt
+	ended := r == nil || r.Step.Ended()
+	done := r != nil && r.Role == RoleSource && r.Step == Done
+	switch {
+	case done && d.resume:
 		return nil
-	case (r == nil || r.Step.Ended()) && d.resume:
+	case ended && d.resume:
 		return d.ended()
-	case r == nil || r.Step.Ended():
+	case ended:
 		return d.beginFirst(ctx)
 	case r.Role != RoleSource:
 		return fmt.Errorf("%s plane: %s: %w: pivot %q brings it here and is at step %s: finish or abort that one first",
@@ -245,10 +268,10 @@ func (d *drive) begin(ctx context.Context) (err error) {
 // ended returns the error for a resume while no pivot is under way.
 func (d *drive) ended() error {
 	if d.p.receipt == nil {
-		return wrong("%s plane: no pivot of Cluster %s is under way: run it without --resume", d.p.plane.Name(), d.p.cluster)
+		return stepErrorf("%s plane: no pivot of Cluster %s is under way: run it without --resume", d.p.plane.Name(), d.p.cluster)
 	}
 	r := d.p.receipt
-	return wrong("%s plane: no pivot of %s is under way: the last one, %q from %s to %s, ended at step %s at %s: run it without --resume",
+	return stepErrorf("%s plane: no pivot of %s is under way: the last one, %q from %s to %s, ended at step %s at %s: run it without --resume",
 		d.p.plane.Name(), r.Cluster, r.ID, r.Source.Server, r.Target.Server, r.Step, r.When(r.Step).Format(time.RFC3339))
 }
 
@@ -262,11 +285,16 @@ func (d *drive) goOn(ctx context.Context) error {
 	if r.Step == Aborting {
 		return nil
 	}
-	prepared, err := d.p.call(ctx, Request{Op: Prepare, Source: &r.Source, Active: r.Step == Activated || r.Step == Confirmed})
+
+	// A target that has lost its receipt gets the snapshot again.
+	isActive := r.Step == Activated || r.Step == Confirmed
+	prepared, err := d.p.call(ctx, Request{Op: Prepare, Source: &r.Source, Active: isActive})
 	if err != nil {
 		return err
 	}
-	if t := prepared.Receipt; t.Digest != r.Digest && !t.Step.Forward() && slices.Contains([]Step{Staged, Imported, Verified}, r.Step) {
+	t := prepared.Receipt
+	needsSnapshot := slices.Contains([]Step{Staged, Imported, Verified}, r.Step) && !t.Step.Forward()
+	if needsSnapshot && t.Digest != r.Digest {
 		return d.p.save(ctx, Snapshotted, "the target has lost its receipt")
 	}
 	return d.p.catchUp(ctx, prepared.Receipt)
@@ -274,6 +302,7 @@ func (d *drive) goOn(ctx context.Context) error {
 
 // beginFirst begins a pivot, if nothing stands in the way.
 func (d *drive) beginFirst(ctx context.Context) error {
+	// Look at both planes once the target has nothing of an aborted pivot.
 	if err := d.undoing.clear(ctx); err != nil {
 		return err
 	}
@@ -288,13 +317,20 @@ func (d *drive) beginFirst(ctx context.Context) error {
 		return found.Findings
 	}
 
-	// Write the receipt, from which on it can be gone on with.
+	// Write the receipt: from here on another process can go on with the pivot.
 	d.samples = samples
 	id := make([]byte, 8)
 	_, _ = rand.Read(id) // It never fails.
 	d.p.receipt = &Receipt{
-		ID: hex.EncodeToString(id), Role: RoleSource, Epoch: 1, Cluster: found.Set.Cluster, ClusterUID: found.Set.ClusterUID,
-		Source: found.Source, Target: found.Target, Past: d.p.receipt.past(), Copy: d.p.copies,
+		ID:         hex.EncodeToString(id),
+		Role:       RoleSource,
+		Epoch:      1,
+		Cluster:    found.Set.Cluster,
+		ClusterUID: found.Set.ClusterUID,
+		Source:     found.Source,
+		Target:     found.Target,
+		Past:       d.p.receipt.past(),
+		Copy:       d.p.copies,
 	}
 	return d.p.save(ctx, Freezing, "")
 }
@@ -304,8 +340,9 @@ func (d *drive) freeze(ctx context.Context) error {
 	if _, err := d.p.call(ctx, Request{Op: Prepare, Source: &d.p.receipt.Source}); err != nil {
 		return err
 	}
+
+	// Only now the target has the namespace in which all samples can be tried.
 	if d.samples != nil {
-		// Only now is there a namespace in which all of them can be tried.
 		if _, err := trySamples(ctx, d.p, d.samples); err != nil {
 			return err
 		}

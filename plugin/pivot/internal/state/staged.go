@@ -27,14 +27,15 @@ const (
 	chunkKey   = "chunk"
 )
 
-// staging is what is staged on the target.
+// staging keeps the chunks of a snapshot on the target, each in a Secret.
 type staging struct{ h *handling }
 
-// chunk returns the Ref of the Secret of a chunk of the snapshot of the receipt.
+// chunk returns the Ref of the Secret with a chunk of the receipt's snapshot.
 func (s staging) chunk(index int) plane.Ref {
 	const short = 10
 	digest := snapshot.Sum([]byte(s.h.receipt.Digest))[:short]
-	return plane.Ref{Kind: "Secret", Namespace: s.h.store.cluster.Namespace, Name: fmt.Sprintf("%s-%s-%d", ReceiptName(s.h.store.cluster.Name), digest, index)}
+	name := fmt.Sprintf("%s-%s-%d", ReceiptName(s.h.store.cluster.Name), digest, index)
+	return plane.Ref{Kind: "Secret", Namespace: s.h.store.cluster.Namespace, Name: name}
 }
 
 // eachChunk calls f with each Secret with a chunk of the cluster.
@@ -50,16 +51,18 @@ func (s staging) eachChunk(ctx context.Context, f func(o *unstructured.Unstructu
 	})
 }
 
-// checkStageable refuses chunks that come too late. It accepts those of the snapshot that was
-// activated, because without them its activation could not go on.
+// checkStageable refuses chunks that come too late. It accepts chunks of the activated snapshot,
+// because the activation cannot go on without them.
 func (s staging) checkStageable() error {
-	if step := s.h.receipt.Step; (step == Activating || step == Active) && s.h.receipt.Digest == s.h.request.Digest {
+	step := s.h.receipt.Step
+	activated := step == Activating || step == Active
+	if activated && s.h.receipt.Digest == s.h.request.Digest {
 		return nil
 	}
 	return s.h.checkNotActive()
 }
 
-// checkStaging refuses chunks that checkStageable refuses, and those of another snapshot than the
+// checkStaging refuses chunks that checkStageable refuses, and chunks of another snapshot than the
 // one that is being staged.
 func (s staging) checkStaging() error {
 	if err := s.checkStageable(); err != nil || s.h.receipt.Digest == s.h.request.Digest {
@@ -68,7 +71,7 @@ func (s staging) checkStaging() error {
 	return refuse(Stale, "snapshot %q is not the one that is being staged, %q", s.h.request.Digest, s.h.receipt.Digest)
 }
 
-// stage keeps one chunk.
+// stage keeps a chunk.
 func (s staging) stage(ctx context.Context) error {
 	if err := s.checkStaging(); err != nil {
 		return err
@@ -79,14 +82,16 @@ func (s staging) stage(ctx context.Context) error {
 	if c == nil {
 		return refuse(Failed, "no chunk")
 	}
-	if len(c.Data) > snapshot.ChunkSize || c.Index < 0 || c.Index >= s.h.receipt.Chunks {
-		return refuse(Corrupt, "chunk %d of %d has %d bytes: at most %d are expected", c.Index, s.h.receipt.Chunks, len(c.Data), snapshot.ChunkSize)
+	inRange := c.Index >= 0 && c.Index < s.h.receipt.Chunks
+	if len(c.Data) > snapshot.ChunkSize || !inRange {
+		const format = "chunk %d of %d has %d bytes: at most %d are expected"
+		return refuse(Corrupt, format, c.Index, s.h.receipt.Chunks, len(c.Data), snapshot.ChunkSize)
 	}
 	if err := c.Check(); err != nil {
 		return &refusal{why: Corrupt, err: err}
 	}
 
-	// Write it, in place of a damaged one. A chunk that is there already stays.
+	// Write it, also in place of a damaged chunk. A chunk that is there already stays.
 	r := s.chunk(c.Index)
 	o := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "type": "pivot.ropewalk.dev/chunk",
@@ -100,7 +105,7 @@ func (s staging) stage(ctx context.Context) error {
 	_, err := s.h.plane.Create(ctx, plane.SecretKind, o, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		_, err = s.h.plane.Update(ctx, plane.SecretKind, r, metav1.UpdateOptions{}, func(live *unstructured.Unstructured) error {
-			if had, err := chunkIn(live, c.Index); err == nil && had.Sum == c.Sum {
+			if staged, err := chunkIn(live, c.Index); err == nil && staged.Sum == c.Sum {
 				return plane.ErrUnchanged
 			}
 			o.SetResourceVersion(live.GetResourceVersion())
@@ -122,10 +127,13 @@ func chunkIn(o *unstructured.Unstructured, index int) (snapshot.Chunk, error) {
 		return snapshot.Chunk{}, fmt.Errorf("%s: %w: it is not base64", plane.RefOf(o), snapshot.ErrCorrupt)
 	}
 	c := snapshot.Chunk{Index: index, Sum: o.GetAnnotations()[chunkSum], Data: data}
-	return c, c.Check()
+	if err := c.Check(); err != nil {
+		return snapshot.Chunk{}, err
+	}
+	return c, nil
 }
 
-// seal checks that the snapshot is staged as a whole.
+// seal checks that the snapshot is completely staged.
 func (s staging) seal(ctx context.Context) error {
 	if err := s.checkStaging(); err != nil {
 		return err
@@ -142,7 +150,7 @@ func (s staging) seal(ctx context.Context) error {
 	return nil
 }
 
-// entries returns the entries that are staged, and their kinds at the versions that they have.
+// entries returns the staged entries, and their kinds at the versions of the entries.
 func (s staging) entries(ctx context.Context) ([]snapshot.Entry, plane.Kinds, error) {
 	if err := s.decode(ctx); err != nil {
 		return nil, nil, err
@@ -159,7 +167,7 @@ func (s staging) entries(ctx context.Context) ([]snapshot.Entry, plane.Kinds, er
 	return s.h.memory.entries, kinds, nil
 }
 
-// decode reads what is staged, and the kinds that are served.
+// decode reads the staged entries, and the kinds that the plane serves.
 func (s staging) decode(ctx context.Context) error {
 	if err := s.h.readKinds(ctx); err != nil {
 		return err
@@ -182,14 +190,14 @@ func (s staging) decode(ctx context.Context) error {
 			return chunkIn(o, index-1)
 		}, s.h.receipt.Digest)
 
-		// What is damaged is staged again, and what is not accepted is refused.
+		// A damaged snapshot is staged again, and objects that are not accepted are refused.
 		if errors.Is(err, snapshot.ErrCorrupt) {
 			return &refusal{why: Corrupt, err: fmt.Errorf("%s plane: %w", s.h.plane.Name(), err)}
 		}
 		if err != nil {
 			return fmt.Errorf("%s plane: reading what is staged: %w", s.h.plane.Name(), err)
 		}
-		if err := accept(s.h.takes, entries, checkObject); err != nil {
+		if err := accept(s.h.accepts, entries, checkObject); err != nil {
 			return err
 		}
 		s.h.memory.entries, s.h.memory.digest = entries, s.h.receipt.Digest
@@ -197,7 +205,7 @@ func (s staging) decode(ctx context.Context) error {
 	return nil
 }
 
-// unstage deletes the chunks of all snapshots but one.
+// unstage deletes the chunks of all snapshots except the one with the digest keep.
 func (s staging) unstage(ctx context.Context, keep string) error {
 	if keep == "" {
 		s.h.memory.entries, s.h.memory.digest = nil, ""
@@ -206,6 +214,7 @@ func (s staging) unstage(ctx context.Context, keep string) error {
 		if keep != "" && digest == keep {
 			return nil
 		}
-		return s.h.plane.Remove(ctx, plane.SecretKind, plane.RefOf(o), metav1.UpdateOptions{}, func(*unstructured.Unstructured) error { return plane.ErrUnchanged })
+		unchanged := func(*unstructured.Unstructured) error { return plane.ErrUnchanged }
+		return s.h.plane.Remove(ctx, plane.SecretKind, plane.RefOf(o), metav1.UpdateOptions{}, unchanged)
 	})
 }

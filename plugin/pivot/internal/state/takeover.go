@@ -15,7 +15,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
 )
 
-// Takeover activates a target whose source is lost for good, with the reason that the user gives.
+// Takeover activates a target whose source is lost for good, for a reason that the user gives.
 // Answers returns an error if the source answers at an address: the takeover is refused then.
 func (t *Target) Takeover(ctx context.Context, cluster types.NamespacedName, reason string, answers func(ctx context.Context, server string) error) (*Receipt, error) {
 	t.mu.Lock()
@@ -26,43 +26,63 @@ func (t *Target) Takeover(ctx context.Context, cluster types.NamespacedName, rea
 		return nil, err
 	}
 
-	// Only a target that has staged all is complete.
+	// Only a target that has staged the whole snapshot is complete.
 	switch {
 	case r == nil:
-		return nil, wrong("%s plane: no pivot has brought Cluster %s here: there is no receipt %s", t.Plane.Name(), cluster, s.ref())
+		const format = "%s plane: no pivot has brought Cluster %s here: there is no receipt %s"
+		return nil, stepErrorf(format, t.Plane.Name(), cluster, s.ref())
 	case r.Role != RoleTarget:
-		return r, wrong("%s plane: it is the source of pivot %q of %s, and in charge unless that is committed: see `ropewalk pivot status`", t.Plane.Name(), r.ID, r.Cluster)
+		const format = "%s plane: it is the source of pivot %q of %s, and in charge unless that is committed: see `ropewalk pivot status`"
+		return r, stepErrorf(format, t.Plane.Name(), r.ID, r.Cluster)
 	case r.Step == Active || r.Step == Done:
-		return r, wrong("%s plane: there is nothing to take over: it has been in charge of %s since %s", t.Plane.Name(), r.Cluster, r.When(Active).Format(time.RFC3339))
+		const format = "%s plane: there is nothing to take over: it has been in charge of %s since %s"
+		return r, stepErrorf(format, t.Plane.Name(), r.Cluster, r.When(Active).Format(time.RFC3339))
 	case !slices.Contains([]Step{Staged, Imported, Verified, Activating}, r.Step):
-		return r, wrong("%s plane: pivot %q of %s is at step %s: only what was staged as a whole can be taken over, as nothing else is known to be complete",
-			t.Plane.Name(), r.ID, r.Cluster, r.Step)
+		const format = "%s plane: pivot %q of %s is at step %s: only what was staged as a whole can be taken over, " +
+			"as nothing else is known to be complete"
+		return r, stepErrorf(format, t.Plane.Name(), r.ID, r.Cluster, r.Step)
 	}
 
 	// The source must be lost, and the user is recorded.
 	if err := answers(ctx, r.Source.Server); err != nil {
-		return r, wrong("the source of pivot %q answers: go on from there with `ropewalk pivot run --resume`, or undo it with `ropewalk pivot abort`: %v", r.ID, err)
+		const format = "the source of pivot %q answers: go on from there with `ropewalk pivot run --resume`, or undo it with `ropewalk pivot abort`: %v"
+		return r, stepErrorf(format, r.ID, err)
 	}
 	user, err := t.Plane.User(ctx)
 	if err != nil {
 		return r, fmt.Errorf("%s plane: who takes over has to be recorded: %w", t.Plane.Name(), err)
 	}
-	h := t.handling(cluster, Request{Round: r.Round, Digest: r.Digest, Chunks: r.Chunks, Cluster: r.Cluster, Pivot: r.ID, Epoch: r.Epoch})
-	h.store, h.receipt = s, r
+
+	// The takeover is a request of the same pivot. Nothing is written to a plane that is being lost.
+	h := t.handling(cluster, Request{
+		Round:   r.Round,
+		Digest:  r.Digest,
+		Chunks:  r.Chunks,
+		Cluster: r.Cluster,
+		Pivot:   r.ID,
+		Epoch:   r.Epoch,
+	})
+	h.store = s
+	h.receipt = r
 	m := moving{h, staging{h}}
-	// Nothing is written where it cannot be ended.
 	if err := h.checkPlane(ctx); err != nil {
 		return r, err
 	}
 
-	// What is staged must still be whole.
-	switch _, _, err := m.staging.entries(ctx); {
-	case isRefused(err, Corrupt):
-		return r, inventory.Findings{{Ref: r.Cluster,
-			Problem: fmt.Sprintf("what pivot %q has staged for its activation is damaged or gone, and only its source can stage it again: %v", r.ID, err),
-			Advice: fmt.Sprintf("if the source comes back, go on there with `ropewalk pivot run --resume`; if it is lost for good, activate it by hand: at step Active in %s, without annotation %s on the %d objects that have it, and with spec.paused false, in this order; the guide has the commands",
-				s.ref(), snapshot.ImportAnnotation, r.Objects)}}
-	case err != nil:
+	// The staged snapshot must still be complete.
+	_, _, err = m.staging.entries(ctx)
+	if isRefused(err, Corrupt) {
+		const problem = "what pivot %q has staged for its activation is damaged or gone, and only its source can stage it again: %v"
+		const advice = "if the source comes back, go on there with `ropewalk pivot run --resume`; if it is lost for good, activate it by hand: " +
+			"at step Active in %s, without annotation %s on the %d objects that have it, and with spec.paused false, in this order; " +
+			"the guide has the commands"
+		return r, inventory.Findings{{
+			Ref:     r.Cluster,
+			Problem: fmt.Sprintf(problem, r.ID, err),
+			Advice:  fmt.Sprintf(advice, s.ref(), snapshot.ImportAnnotation, r.Objects),
+		}}
+	}
+	if err != nil {
 		return r, err
 	}
 

@@ -21,17 +21,17 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/preflight"
 )
 
-// Target is the end that the objects move to. It is a Link to itself: the next hop, if there
-// is one, only carries the messages.
+// Target is the end that receives the objects. It is a Link itself: other Links only carry the
+// messages to it.
 type Target struct {
 	Plane *plane.Plane
-	// Accept returns an error for an object that the target does not take from a source; nil
-	// takes all. Nothing of a snapshot is created where it has one that is not taken.
+	// Accept returns an error for an object that the target does not take from a source. A snapshot
+	// with such an object is refused as a whole. If Accept is nil, all objects are taken.
 	Accept func(plane.Ref) error
-	// Now is the clock; time.Now where nil.
+	// Now is the clock; time.Now if nil.
 	Now func() time.Time
 
-	// One request after the other, as all of them end with the receipt.
+	// mu lets requests run one after the other, as all of them end with the receipt.
 	mu sync.Mutex
 	// memory is kept from one request to the next.
 	memory memory
@@ -39,7 +39,7 @@ type Target struct {
 
 var _ Link = (*Target)(nil)
 
-// Call implements [Link]. Its error is nil unless ctx has ended: what is wrong is in the response.
+// Call implements [Link]. Its error is nil unless ctx has ended: other errors are in the response.
 func (t *Target) Call(ctx context.Context, r Request) (Response, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -82,7 +82,14 @@ func (t *Target) handling(cluster types.NamespacedName, r Request) *handling {
 	if now == nil {
 		now = time.Now
 	}
-	return &handling{plane: t.Plane, takes: t.Accept, now: now, memory: &t.memory, request: r, store: &store{plane: t.Plane, cluster: cluster}}
+	return &handling{
+		plane:   t.Plane,
+		accepts: t.Accept,
+		now:     now,
+		memory:  &t.memory,
+		request: r,
+		store:   &store{plane: t.Plane, cluster: cluster},
+	}
 }
 
 // handle carries out a request.
@@ -99,18 +106,31 @@ func (h *handling) handle(ctx context.Context) (err error) {
 	type handler = func(context.Context) error
 	staging := staging{h}
 	clearing := clearing{h, staging}
-	if f, ok := map[Op]handler{Hello: h.answerHello, Check: h.check, Prepare: h.prepare, Abort: clearing.abort}[h.request.Op]; ok {
+	independent := map[Op]handler{
+		Hello:   h.answerHello,
+		Check:   h.check,
+		Prepare: h.prepare,
+		Abort:   clearing.abort,
+	}
+	if f, ok := independent[h.request.Op]; ok {
 		return f(ctx)
 	}
 
-	// All others are of the pivot of the receipt.
+	// The others must belong to the pivot of the receipt.
 	if err := h.checkCurrent(); err != nil {
 		return err
 	}
 	moving := moving{h, staging}
 	f, ok := map[Op]handler{
-		Held: clearing.reportHeld, Stage: staging.stage, Seal: staging.seal, Import: moving.importObjects, Verify: moving.verify,
-		Ready: moving.checkReady, Activate: moving.activate, Confirm: moving.confirm, Finish: moving.finish,
+		Held:     clearing.reportHeld,
+		Stage:    staging.stage,
+		Seal:     staging.seal,
+		Import:   moving.importObjects,
+		Verify:   moving.verify,
+		Ready:    moving.checkReady,
+		Activate: moving.activate,
+		Confirm:  moving.confirm,
+		Finish:   moving.finish,
 	}[h.request.Op]
 	if !ok {
 		return refuse(Failed, "unknown operation %q: both ends must have the same version", h.request.Op)
@@ -118,7 +138,7 @@ func (h *handling) handle(ctx context.Context) (err error) {
 	return f(ctx)
 }
 
-// answerHello reports which plane this is, and what it serves.
+// answerHello returns the identity of the plane, its kinds and its providers.
 func (h *handling) answerHello(ctx context.Context) error {
 	uid, err := h.plane.UID(ctx)
 	if err != nil {
@@ -145,28 +165,30 @@ func (h *handling) check(ctx context.Context) error {
 		return findings
 	}
 	if there == nil {
-		h.response.Notes = []string{fmt.Sprintf("webhooks and policies of the target were not tried, as namespace %q is not there: a run tries them once it has made the namespace", h.request.Cluster.Namespace)}
+		const format = "webhooks and policies of the target were not tried, as namespace %q is not there: a run tries them once it has made the namespace"
+		h.response.Notes = []string{fmt.Sprintf(format, h.request.Cluster.Namespace)}
 	}
 	return nil
 }
 
-// prepare begins a pivot, or a new epoch of one.
+// prepare begins a pivot, or a new epoch of it.
 func (h *handling) prepare(ctx context.Context) error {
-	// A pivot that is known needs no more than its epoch. Others must have ended.
+	// A known pivot needs only its epoch. Other pivots must have ended.
 	r := h.receipt
 	q := h.request
 	switch {
 	case r != nil && r.ID == q.Pivot && r.Epoch > q.Epoch:
 		return refuse(Fenced, "epoch %d of pivot %q is over: the target is at epoch %d", q.Epoch, r.ID, r.Epoch)
 	case r != nil && r.ID == q.Pivot && (r.Epoch == q.Epoch || r.Step == Done):
-		return nil // What is done needs no fence: an agent has given up the right to write by then.
+		return nil // A pivot that is done needs no fence: an agent has given up the right to write by then.
 	case r != nil && r.ID == q.Pivot:
 		r.Epoch = q.Epoch
 		return h.store.write(ctx, r)
 	case r != nil && slices.Contains(r.Past, q.Pivot):
 		return refuse(TooLate, "%s plane: pivot %q of %s has ended", h.plane.Name(), q.Pivot, q.Cluster)
 	case r != nil && !r.Step.Ended() && !r.empty():
-		return refuse(Blocked, "%s plane: %s has a pivot %q as %s at step %s: finish or abort that one first", h.plane.Name(), q.Cluster, r.ID, r.Role, r.Step)
+		const format = "%s plane: %s has a pivot %q as %s at step %s: finish or abort that one first"
+		return refuse(Blocked, format, h.plane.Name(), q.Cluster, r.ID, r.Role, r.Step)
 	case q.Source == nil:
 		return refuse(Failed, "no source")
 	}
@@ -176,19 +198,31 @@ func (h *handling) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if there, err := h.namespace(ctx); err != nil {
+	there, err := h.namespace(ctx)
+	if err != nil {
 		return err
-	} else if there == nil {
-		ns := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": q.Cluster.Namespace}}}
-		if _, err := h.plane.Create(ctx, plane.NamespaceKind, ns, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+	}
+	if there == nil {
+		ns := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1",
+			"kind":       "Namespace",
+			"metadata":   map[string]any{"name": q.Cluster.Namespace},
+		}}
+		_, err := h.plane.Create(ctx, plane.NamespaceKind, ns, metav1.CreateOptions{})
+		if err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("%s plane: creating namespace %q: %w", h.plane.Name(), q.Cluster.Namespace, err)
 		}
 	}
 
 	// Begin with a receipt, at Active if the target was in charge before.
 	h.receipt = &Receipt{
-		ID: q.Pivot, Role: RoleTarget, Epoch: q.Epoch, Cluster: q.Cluster,
-		Source: *q.Source, Target: Peer{UID: uid, Server: h.plane.Server()}, Past: r.past(),
+		ID:      q.Pivot,
+		Role:    RoleTarget,
+		Epoch:   q.Epoch,
+		Cluster: q.Cluster,
+		Source:  *q.Source,
+		Target:  Peer{UID: uid, Server: h.plane.Server()},
+		Past:    r.past(),
 	}
 	if q.Active {
 		h.receipt.Round = q.Round

@@ -14,14 +14,14 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/mover"
 )
 
-// clearing takes from the target what a pivot, or an earlier snapshot, has left on it.
+// clearing removes the objects of a pivot, or of an earlier snapshot, from the target.
 type clearing struct {
 	h       *handling
 	staging staging
 }
 
-// abort undoes everything on the target. It may be called again for a pivot that is aborted. A
-// request that is at work also writes the receipt, until it finds that the pivot is aborted.
+// abort undoes the pivot on the target. It may be called again for a pivot that is aborted. Another
+// request may write the receipt meanwhile, until it finds that the pivot is aborted.
 func (c clearing) abort(ctx context.Context) error {
 	return retryContested(func() error {
 		err := c.undo(ctx)
@@ -36,13 +36,13 @@ func (c clearing) abort(ctx context.Context) error {
 	})
 }
 
-// undo undoes what this pivot has done, unless the target is in charge.
+// undo undoes the pivot, unless the target is in charge.
 func (c clearing) undo(ctx context.Context) error {
 	r := c.h.receipt
 	q := c.h.request
 	switch {
 	case r == nil || r.ID != q.Pivot:
-		// What its receipt was lost of, or came too late for it, is still marked.
+		// Its receipt was lost, or objects came too late for it: they are still marked.
 		return c.discard(ctx)
 	case r.Epoch > q.Epoch:
 		return refuse(Fenced, "epoch %d of pivot %q is over: the target is at epoch %d", q.Epoch, r.ID, r.Epoch)
@@ -64,12 +64,14 @@ func (c clearing) undo(ctx context.Context) error {
 	return c.h.save(ctx, Aborted, "")
 }
 
-// discard deletes what was imported from the snapshot that is staged. If that snapshot is damaged
-// or unknown, it deletes what the source lists in the samples.
+// discard deletes the objects that were imported from the staged snapshot. If that snapshot is
+// damaged or unknown, it deletes the objects that the source lists in the samples.
 func (c clearing) discard(ctx context.Context) error {
 	outline := c.h.request.Samples
-	if r := c.h.receipt; r != nil && r.ID == c.h.request.Pivot && r.Digest != "" && r.Step != Aborted {
-		var refused inventory.Findings // Nothing of what is not accepted was imported.
+	r := c.h.receipt
+	isPivot := r != nil && r.ID == c.h.request.Pivot
+	if isPivot && r.Digest != "" && r.Step != Aborted {
+		var refused inventory.Findings // Of a snapshot that is not accepted, nothing was imported.
 		switch err := c.staging.decode(ctx); {
 		case err == nil:
 			outline = slices.Concat(c.h.memory.entries, outline)
@@ -86,8 +88,8 @@ func (c clearing) discard(ctx context.Context) error {
 	return mover.Discard(ctx, c.h.plane, c.h.memory.kinds, outline, c.h.request.Pivot)
 }
 
-// reportHeld puts the chunks that are staged into the response. A new snapshot begins with it:
-// what was staged of another one is removed.
+// reportHeld puts the staged chunks into the response. A new snapshot begins with it: chunks of
+// other snapshots are removed.
 func (c clearing) reportHeld(ctx context.Context) error {
 	if err := c.staging.checkStageable(); err != nil {
 		return err
@@ -96,9 +98,8 @@ func (c clearing) reportHeld(ctx context.Context) error {
 		return err
 	}
 
-	// A new snapshot begins without anything of the one before.
+	// A new snapshot begins without the objects of the old one, as it may not have all of them.
 	if c.h.receipt.Digest != c.h.request.Digest {
-		// An object of the snapshot before may be none of the new one.
 		if err := c.discard(ctx); err != nil {
 			return err
 		}
