@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/util/keyutil"
 )
 
-// The keys of the Secret of an Authority: of the current CA, and of the others.
+// The keys of an Authority's Secret.
 const (
 	certificateName     = "tls.crt"
 	keyName             = "tls.key"
@@ -31,15 +31,15 @@ const authorityLifetime = 10 * 365 * 24 * time.Hour
 // Authority is the CA of a parent. There are up to three certificates that agents trust: the
 // current one, which issues, the next one, and the previous one.
 //
-// A rotation is AddNext, Promote and DropPrevious. No agent is stranded in either order of
-// its steps and the renewals of agents: one that has the bundle of before Promote trusts the
-// new CA by the bridge, which is the new key signed by the previous one.
+// A rotation is AddNext, Promote and DropPrevious. Agents may renew before or after each step: an
+// agent with the bundle from before Promote trusts the new CA by the bridge, which is the new key
+// signed by the previous key.
 //
-// The caller keeps it in a Secret: it decodes it, changes it, and writes it back with the
-// resourceVersion that it has read.
+// The caller keeps the Authority in a Secret: it decodes and changes it, and writes it back with
+// the resourceVersion that it has read.
 type Authority struct {
 	current, next *signer
-	// previous signs nothing any more, so its key is not kept. bridge is nil without it.
+	// previous signs nothing any more, so its key is not kept. bridge is nil without previous.
 	previous, bridge *x509.Certificate
 }
 
@@ -58,6 +58,7 @@ func NewAuthority(now time.Time) (*Authority, error) {
 	return &Authority{current: current}, nil
 }
 
+// newSigner makes a CA that has signed itself.
 func newSigner(now time.Time) (*signer, error) {
 	key, err := NewKey()
 	if err != nil {
@@ -67,7 +68,8 @@ func newSigner(now time.Time) (*signer, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The name has a part of the key: programs that find an issuer by its name find the right one.
+
+	// The name has a part of the key: programs that find an issuer by its name find the right CA.
 	template := &x509.Certificate{
 		Subject:               pkix.Name{CommonName: "ropewalk " + sum[:16]},
 		NotBefore:             now.Add(-backdated),
@@ -78,12 +80,15 @@ func newSigner(now time.Time) (*signer, error) {
 		KeyUsage:              x509.KeyUsageCertSign,
 	}
 	certificate, err := sign(template, &key.PublicKey, &signer{template, key})
-	return &signer{certificate, key}, err
+	if err != nil {
+		return nil, err
+	}
+	return &signer{certificate, key}, nil
 }
 
 // sign issues a certificate. Its serial number is random.
-func sign(template *x509.Certificate, key *ecdsa.PublicKey, by *signer) (*x509.Certificate, error) {
-	raw, err := x509.CreateCertificate(rand.Reader, template, by.certificate, key, by.key)
+func sign(template *x509.Certificate, key *ecdsa.PublicKey, issuer *signer) (*x509.Certificate, error) {
+	raw, err := x509.CreateCertificate(rand.Reader, template, issuer.certificate, key, issuer.key)
 	if err != nil {
 		return nil, err
 	}
@@ -96,20 +101,25 @@ func (a *Authority) AddNext(now time.Time) error {
 		return errors.New("the authority has a next CA already: promote it")
 	}
 	next, err := newSigner(now)
-	if err == nil {
-		a.next = next
+	if err != nil {
+		return err
 	}
-	return err
+	a.next = next
+	return nil
 }
 
-// Promote makes the next CA the current one, and the current one the previous one.
+// Promote makes the next CA current, and keeps the certificate of the current CA as the previous
+// one.
 func (a *Authority) Promote(now time.Time) error {
-	switch {
-	case a.next == nil:
+	if a.next == nil {
 		return errors.New("the authority has no next CA: add it")
-	case a.previous != nil:
-		return errors.New("the authority has a previous CA, which agents may still have: drop it first, after " + a.PreviousEnds().UTC().Format(time.RFC3339))
 	}
+	if a.previous != nil {
+		end := a.PreviousEnds().UTC().Format(time.RFC3339)
+		return errors.New("the authority has a previous CA, which agents may still have: drop it first, after " + end)
+	}
+
+	// The current CA signs the key of the next one, for agents that do not trust that yet.
 	bridge, err := sign(&x509.Certificate{
 		Subject:               a.next.certificate.Subject,
 		SubjectKeyId:          a.next.certificate.SubjectKeyId,
@@ -123,13 +133,16 @@ func (a *Authority) Promote(now time.Time) error {
 	if err != nil {
 		return err
 	}
-	a.previous, a.bridge, a.current, a.next = a.current.certificate, bridge, a.next, nil
+	a.previous = a.current.certificate
+	a.bridge = bridge
+	a.current = a.next
+	a.next = nil
 	return nil
 }
 
-// Next returns the pin of the next CA, and when all agents have it that could renew: the last
-// certificate that was issued before AddNext has ended by then. The pin is "" if there is no next
-// CA.
+// Next returns the pin of the next CA, and the time at which all agents know it that could renew:
+// the last certificate that was issued before AddNext has ended by then. The pin is "" if there is
+// no next CA.
 func (a *Authority) Next() (pin string, known time.Time) {
 	if a.next == nil {
 		return "", time.Time{}
@@ -137,9 +150,8 @@ func (a *Authority) Next() (pin string, known time.Time) {
 	return pinOf(a.next.certificate), a.next.certificate.NotBefore.Add(backdated + Lifetime)
 }
 
-// PreviousEnds returns when the last certificate of the previous CA ends; zero without a previous
-// CA. Before that, DropPrevious strands agents that have not renewed their certificate since
-// Promote.
+// PreviousEnds returns the end of the last certificate of the previous CA; zero without a previous
+// CA. An earlier DropPrevious strands agents that have not renewed their certificate since Promote.
 func (a *Authority) PreviousEnds() time.Time {
 	if a.previous == nil {
 		return time.Time{}
@@ -150,22 +162,22 @@ func (a *Authority) PreviousEnds() time.Time {
 // DropPrevious ends the trust in the previous CA.
 func (a *Authority) DropPrevious() { a.previous, a.bridge = nil, nil }
 
-// Expires returns when the current CA ends.
+// Expires returns the time at which the current CA ends.
 func (a *Authority) Expires() time.Time { return a.current.certificate.NotAfter }
 
 // trusted returns the certificates that agents get.
 func (a *Authority) trusted() []*x509.Certificate {
-	all := []*x509.Certificate{a.current.certificate}
+	certificates := []*x509.Certificate{a.current.certificate}
 	if a.next != nil {
-		all = append(all, a.next.certificate)
+		certificates = append(certificates, a.next.certificate)
 	}
 	if a.previous != nil {
-		all = append(all, a.previous)
+		certificates = append(certificates, a.previous)
 	}
-	return all
+	return certificates
 }
 
-// Trust returns what agents trust. The CA that issues comes first.
+// Trust returns the authorities and pins for agents. The CA that issues comes first.
 func (a *Authority) Trust() Trust {
 	t := Trust{Authorities: a.trusted()}
 	for _, c := range t.Authorities {
@@ -185,12 +197,15 @@ func (a *Authority) Encode() (map[string][]byte, error) {
 	if a.next != nil {
 		data[nextCertificate] = encode(a.next.certificate)
 		data[nextKey], err = keyutil.MarshalPrivateKeyToPEM(a.next.key)
+		if err != nil {
+			return nil, err
+		}
 	}
 	if a.previous != nil {
 		data[previousCertificate] = encode(a.previous)
 		data[bridgeCertificate] = encode(a.bridge)
 	}
-	return data, err
+	return data, nil
 }
 
 // DecodeAuthority reads the data of a Secret.
@@ -201,6 +216,8 @@ func DecodeAuthority(data map[string][]byte) (*Authority, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	// The other certificates exist only during a rotation.
 	if len(data[nextCertificate]) > 0 {
 		a.next, err = decodeSigner(data, nextCertificate, nextKey)
 		if err != nil {
@@ -220,6 +237,7 @@ func DecodeAuthority(data map[string][]byte) (*Authority, error) {
 	return a, nil
 }
 
+// decodeSigner reads a certificate and its key from the data of a Secret.
 func decodeSigner(data map[string][]byte, certificate, key string) (*signer, error) {
 	c, err := decodeCertificate(data, certificate)
 	if err != nil {

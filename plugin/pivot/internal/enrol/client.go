@@ -18,26 +18,25 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 )
 
-// Client gets certificates from the registration endpoint of a parent. It does not retry: the
-// caller does, and the same request has the same answer. The error of a request that is
-// refused is a *Refusal.
+// Client requests certificates from the registration endpoint of a parent. It does not retry: the
+// caller does, and the same request gets the same answer. A refused request returns a *Refusal.
 type Client struct {
 	// Endpoint is https://HOST:PORT.
 	Endpoint string
 	Now      func() time.Time
 }
 
-// requestTimeout bounds one request.
+// requestTimeout bounds a request.
 const requestTimeout = 30 * time.Second
 
 // Enrol returns c with the certificate for a token.
 func (a Client) Enrol(ctx context.Context, c *Credentials, token string) (*Credentials, error) {
-	// Without the certificate: one that has expired would end the handshake.
+	// The certificate is left out: one that has expired would end the handshake.
 	return a.post(ctx, &Credentials{Key: c.Key, Trust: c.Trust}, "v1/enrol", token)
 }
 
-// Renew returns c with a new certificate. The key stays: a new one needs a token, as a lost
-// answer must not leave the agent with a key that is not enrolled.
+// Renew returns c with a new certificate. The key stays: a new key needs a token, as a lost answer
+// must not leave the agent with a key that is not enrolled.
 func (a Client) Renew(ctx context.Context, c *Credentials) (*Credentials, error) {
 	if err := c.Valid(a.Now()); err != nil {
 		return nil, err
@@ -45,6 +44,7 @@ func (a Client) Renew(ctx context.Context, c *Credentials) (*Credentials, error)
 	return a.post(ctx, c, "v1/renew", "")
 }
 
+// post sends a request for a certificate, and returns c with the certificate of the answer.
 func (a Client) post(ctx context.Context, c *Credentials, path, token string) (*Credentials, error) {
 	// Ask for a certificate of the key.
 	csr, err := certutil.MakeCSRFromTemplate(c.Key, &x509.CertificateRequest{})
@@ -55,7 +55,7 @@ func (a Client) post(ctx context.Context, c *Credentials, path, token string) (*
 	if err != nil {
 		return nil, err
 	}
-	to, err := url.JoinPath(a.Endpoint, path)
+	address, err := url.JoinPath(a.Endpoint, path)
 	if err != nil {
 		return nil, err
 	}
@@ -63,20 +63,21 @@ func (a Client) post(ctx context.Context, c *Credentials, path, token string) (*
 	// Each request has a connection of its own, and follows no redirect.
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	request.Header.Set("Content-Type", "application/json")
+	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: c.TLS(a.Now), DisableKeepAlives: true}
-	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Transport: transport, CheckRedirect: noRedirect}
 	response, err := client.Do(request)
 	if err != nil {
 		return nil, a.explainClock(err)
 	}
 	defer response.Body.Close() //nolint:errcheck // It is read.
 
-	// The answer is bounded. One that is not 200 is a refusal.
+	// Read a bounded answer. A status other than 200 is a refusal.
 	text, err := io.ReadAll(io.LimitReader(response.Body, bodyBytes))
 	if err != nil {
 		return nil, err
@@ -91,25 +92,28 @@ func (a Client) post(ctx context.Context, c *Credentials, path, token string) (*
 // with the difference of the clocks instead.
 func (a Client) explainClock(err error) error {
 	var invalid x509.CertificateInvalidError
-	if errors.As(err, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil {
-		if wrong := validAt("the certificate of the parent", invalid.Cert, a.Now()); wrong != nil {
-			return fmt.Errorf("%s: %w", a.Endpoint, wrong)
+	expired := errors.As(err, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil
+	if expired {
+		if clockErr := validAt("the certificate of the parent", invalid.Cert, a.Now()); clockErr != nil {
+			return fmt.Errorf("%s: %w", a.Endpoint, clockErr)
 		}
 	}
 	return err
 }
 
-// refused returns the error of an answer that is not 200.
+// refused returns the error for an answer with a status other than 200.
 func refused(response *http.Response, text []byte) error {
 	refusal := &Refusal{}
 	if json.Unmarshal(text, refusal) != nil || refusal.Reason == "" {
-		return fmt.Errorf("%s: answer %s of a server that is no registration endpoint", response.Request.URL.Redacted(), response.Status)
+		const format = "%s: answer %s of a server that is no registration endpoint"
+		return fmt.Errorf(format, response.Request.URL.Redacted(), response.Status)
 	}
 	return refusal
 }
 
 // accept reads the answer, and checks that the agent can go on with it.
 func (a Client) accept(c *Credentials, text []byte) (*Credentials, error) {
+	// Read the trust and the certificate.
 	var out answer
 	if err := json.Unmarshal(text, &out); err != nil {
 		return nil, fmt.Errorf("%s: the answer is no JSON", a.Endpoint)
@@ -118,17 +122,22 @@ func (a Client) accept(c *Credentials, text []byte) (*Credentials, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: the answer: %w", a.Endpoint, err)
 	}
-	all, err := certutil.ParseCertsPEM([]byte(out.Certificate))
-	if err != nil || len(all) != 1 || !c.Key.PublicKey.Equal(all[0].PublicKey) {
+	certificates, err := certutil.ParseCertsPEM([]byte(out.Certificate))
+	if err != nil || len(certificates) != 1 || !c.Key.PublicKey.Equal(certificates[0].PublicKey) {
 		return nil, fmt.Errorf("%s: the answer has no certificate of the key of the agent", a.Endpoint)
 	}
-	got := &Credentials{Key: c.Key, Certificate: all[0], Trust: trust}
-	now, err := got.Identity()
+
+	// The identity must stay the same, and the certificate must be valid by the clock here.
+	renewed := &Credentials{Key: c.Key, Certificate: certificates[0], Trust: trust}
+	identity, err := renewed.Identity()
 	if err != nil {
 		return nil, err
 	}
-	if before, err := c.Identity(); err == nil && now != before {
-		return nil, fmt.Errorf("%s: the answer has a certificate of %q for the agent of %q", a.Endpoint, now, before)
+	if before, err := c.Identity(); err == nil && identity != before {
+		return nil, fmt.Errorf("%s: the answer has a certificate of %q for the agent of %q", a.Endpoint, identity, before)
 	}
-	return got, got.Valid(a.Now())
+	if err := renewed.Valid(a.Now()); err != nil {
+		return nil, err
+	}
+	return renewed, nil
 }

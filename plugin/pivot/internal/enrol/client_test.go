@@ -176,7 +176,7 @@ func TestARefusalIsNamedAtTheClient(t *testing.T) {
 	_, err := w.client().Enrol(context.Background(), w.agent(), strings.Repeat("x", 43))
 	require.EqualError(t, err, "TokenUnknown: expected a token of 32 bytes in base64url")
 	require.False(t, refusedBy(t, err, TokenUnknown).Temporary())
-	text, err := json.Marshal(refuse(KeyBlocked, "m").of(nil, "key"))
+	text, err := json.Marshal(refuse(KeyBlocked, "m").about(nil, "key"))
 	require.NoError(t, err)
 	require.JSONEq(t, `{"reason":"KeyBlocked","message":"m"}`, string(text))
 }

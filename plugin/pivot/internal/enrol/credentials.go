@@ -15,13 +15,13 @@ import (
 	"k8s.io/client-go/util/keyutil"
 )
 
-// Where the agent keeps its Credentials. Once tls.crt is there, enrol.sh does nothing.
+// The Secret of an agent's Credentials. Once it has tls.crt, enrol.sh does nothing.
 const (
 	AgentNamespace = "ropewalk-system"
 	AgentSecret    = "ropewalk-agent" //nolint:gosec // It is the name of a Secret.
 )
 
-// The keys of the Secret, beside those of the certificate and its key.
+// The keys of the Secret, beside certificateName and keyName.
 const (
 	agentAuthorities = "ca.crt"
 	agentPins        = "pins"
@@ -29,8 +29,8 @@ const (
 
 var errNotEnrolled = errors.New("the agent has no certificate: it is not enrolled")
 
-// Credentials are what an agent has: its key, its certificate, and what it trusts. It keeps
-// them in a Secret before it enrols, so that it enrols with the same key after a restart.
+// Credentials hold the key of an agent, its certificate, and its trust in the parent. The agent
+// keeps them in a Secret before it enrols, so that it enrols with the same key after a restart.
 type Credentials struct {
 	Key *ecdsa.PrivateKey
 	// Certificate is nil until the agent is enrolled.
@@ -57,7 +57,7 @@ func (t Trust) Encode() map[string][]byte {
 	return map[string][]byte{agentAuthorities: t.PEM(), agentPins: []byte(strings.Join(t.Pins, "\n"))}
 }
 
-// DecodeTrust reads what a Secret has of the parent.
+// DecodeTrust reads the trust in the parent from the data of a Secret.
 func DecodeTrust(data map[string][]byte) (Trust, error) {
 	return ParseTrust(data[agentAuthorities], strings.Fields(string(data[agentPins])))
 }
@@ -75,6 +75,8 @@ func DecodeCredentials(data map[string][]byte) (*Credentials, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	// Before the enrolment there is no certificate.
 	c := &Credentials{Key: key, Trust: trust}
 	if len(data[certificateName]) == 0 {
 		return c, nil
@@ -103,12 +105,13 @@ func (c *Credentials) TLS(now func() time.Time) *tls.Config {
 	if c.Certificate == nil {
 		return c.Trust.clientTLS(nil, now)
 	}
-	return c.Trust.clientTLS(&tls.Certificate{Certificate: [][]byte{c.Certificate.Raw}, PrivateKey: c.Key, Leaf: c.Certificate}, now)
+	certificate := &tls.Certificate{Certificate: [][]byte{c.Certificate.Raw}, PrivateKey: c.Key, Leaf: c.Certificate}
+	return c.Trust.clientTLS(certificate, now)
 }
 
-// RenewAt returns when the certificate has to be renewed: after 70 % of its lifetime, and up to 5
-// % of it before or after that, so that clusters that were enrolled together do not renew
-// together. It is the same after a restart.
+// RenewAt returns the time of the next renewal: between 65 % and 75 % of the certificate's lifetime,
+// so that clusters that were enrolled together do not renew together. It is the same after a
+// restart.
 func (c *Credentials) RenewAt() time.Time { return renewAt(c.Certificate) }
 
 // Valid returns an error if the certificate is not valid by the clock of this machine: the clock
@@ -120,15 +123,16 @@ func (c *Credentials) Valid(now time.Time) error {
 	return validAt("the certificate of the agent", c.Certificate, now)
 }
 
+// validAt returns an error with the difference of the clocks if a certificate is not valid now.
 func validAt(name string, c *x509.Certificate, now time.Time) error {
 	stamp := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 	switch {
 	case now.Before(c.NotBefore):
-		return fmt.Errorf("%s is not valid yet: it begins at %s, and the clock here has %s, which is %s too early: set the clock",
-			name, stamp(c.NotBefore), stamp(now), c.NotBefore.Sub(now).Round(time.Second))
+		const format = "%s is not valid yet: it begins at %s, and the clock here has %s, which is %s too early: set the clock"
+		return fmt.Errorf(format, name, stamp(c.NotBefore), stamp(now), c.NotBefore.Sub(now).Round(time.Second))
 	case now.After(c.NotAfter):
-		return fmt.Errorf("%s is expired: it ended at %s, and the clock here has %s, which is %s too late: set the clock, or enrol again",
-			name, stamp(c.NotAfter), stamp(now), now.Sub(c.NotAfter).Round(time.Second))
+		const format = "%s is expired: it ended at %s, and the clock here has %s, which is %s too late: set the clock, or enrol again"
+		return fmt.Errorf(format, name, stamp(c.NotAfter), stamp(now), now.Sub(c.NotAfter).Round(time.Second))
 	}
 	return nil
 }

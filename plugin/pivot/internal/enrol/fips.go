@@ -24,13 +24,15 @@ func RequireFIPS() error {
 	return requireFIPS(fips140.Enabled(), info.Settings)
 }
 
+// requireFIPS does the work of RequireFIPS for given build settings.
 func requireFIPS(enabled bool, settings []debug.BuildSetting) error {
 	i := slices.IndexFunc(settings, func(s debug.BuildSetting) bool { return s.Key == "GOFIPS140" })
 	switch {
 	case i < 0:
 		return errors.New("fips: the program is built without a FIPS module: build it with GOFIPS140=certified")
 	case settings[i].Value != fipsModule:
-		return fmt.Errorf("fips: the program is built with module %q, expected %q: build it with GOFIPS140=certified", settings[i].Value, fipsModule)
+		const format = "fips: the program is built with module %q, expected %q: build it with GOFIPS140=certified"
+		return fmt.Errorf(format, settings[i].Value, fipsModule)
 	case !enabled:
 		return errors.New("fips: FIPS mode is off: start the program without GODEBUG=fips140=off")
 	}

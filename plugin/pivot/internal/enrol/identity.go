@@ -19,8 +19,8 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 )
 
-// Identity is the cluster of an agent: the UID of the namespace kube-system of its parent,
-// and that of the PivotCluster there.
+// Identity identifies the cluster of an agent: Parent is the UID of the parent's namespace
+// kube-system, and Cluster the UID of the PivotCluster there.
 type Identity struct{ Parent, Cluster string }
 
 const identityScheme = "ropewalk"
@@ -32,10 +32,10 @@ func (i Identity) url() *url.URL {
 // String returns the URI in certificates.
 func (i Identity) String() string { return i.url().String() }
 
-// Peer is an agent as its verified certificate has it.
+// Peer is an agent, as its verified certificate describes it.
 type Peer struct {
 	Identity
-	// PublicKey is its sum, as in status.enrolment.publicKey.
+	// PublicKey is the sum of its key, as in status.enrolment.publicKey.
 	PublicKey string
 	NotAfter  time.Time
 }
@@ -52,7 +52,10 @@ func PeerOf(state tls.ConnectionState) (Peer, error) {
 		return Peer{}, err
 	}
 	sum, err := PublicKeySum(leaf.PublicKey)
-	return Peer{Identity: identity, PublicKey: sum, NotAfter: leaf.NotAfter}, err
+	if err != nil {
+		return Peer{}, err
+	}
+	return Peer{Identity: identity, PublicKey: sum, NotAfter: leaf.NotAfter}, nil
 }
 
 // identityOf reads the one URI of a certificate.
@@ -69,17 +72,20 @@ func identityOf(c *x509.Certificate) (Identity, error) {
 	return i, nil
 }
 
-// parseRequest returns the key of a CSR in PEM, whose owner has signed it. Nothing else of it
-// is read.
+// parseRequest returns the key of a CSR in PEM, after a check of its signature and its strength.
+// The other fields are not read.
 func parseRequest(text []byte) (*ecdsa.PublicKey, error) {
 	block, rest := pem.Decode(text)
-	if block == nil || block.Type != certutil.CertificateRequestBlockType || strings.TrimSpace(string(rest)) != "" {
+	isRequest := block != nil && block.Type == certutil.CertificateRequestBlockType
+	if !isRequest || strings.TrimSpace(string(rest)) != "" {
 		return nil, errors.New("csr: expected one CERTIFICATE REQUEST in PEM")
 	}
 	request, err := x509.ParseCertificateRequest(block.Bytes)
 	if err != nil {
 		return nil, errors.New("csr: it cannot be read")
 	}
+
+	// The owner of the key must have signed the request.
 	key, err := strongKey(request.PublicKey)
 	if err == nil {
 		err = checkSignature(request.SignatureAlgorithm)
@@ -107,7 +113,7 @@ func (a *Authority) Issue(key *ecdsa.PublicKey, identity Identity, now time.Time
 	}, key, a.current)
 }
 
-// until returns when a certificate ends that is issued now.
+// until returns the end of a certificate that is issued now: it does not outlive the current CA.
 func (a *Authority) until(now time.Time) time.Time {
 	until := now.Add(Lifetime)
 	if a.current.certificate.NotAfter.Before(until) {
@@ -128,6 +134,8 @@ func (a *Authority) makeServing(hosts []string, now time.Time) (*tls.Certificate
 	if err != nil {
 		return nil, err
 	}
+
+	// Agents reach the endpoint by an address or by a name.
 	template := &x509.Certificate{
 		NotBefore:   now.Add(-backdated),
 		NotAfter:    a.until(now),
@@ -145,6 +153,8 @@ func (a *Authority) makeServing(hosts []string, now time.Time) (*tls.Certificate
 	if err != nil {
 		return nil, err
 	}
+
+	// Add the bridge during a rotation.
 	chain := [][]byte{leaf.Raw}
 	if a.bridge != nil {
 		chain = append(chain, a.bridge.Raw)

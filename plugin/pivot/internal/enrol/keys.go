@@ -22,9 +22,9 @@ import (
 )
 
 const (
-	// Lifetime of a certificate of an agent, and of one of an endpoint.
+	// Lifetime bounds the validity of the certificates of agents and endpoints.
 	Lifetime = 7 * 24 * time.Hour
-	// backdated is how long before its issue a certificate begins, for clocks that are behind.
+	// backdated is the time that a certificate is valid before its issue, for clocks that are behind.
 	backdated = 5 * time.Minute
 )
 
@@ -34,15 +34,18 @@ func NewKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P25
 // PublicKeySum returns the SHA-256 sum of a public key, in hex, as in status.enrolment.publicKey
 // and spec.agent.blockedKeys.
 func PublicKeySum(key any) (string, error) {
-	raw, err := x509.MarshalPKIXPublicKey(key) // One key can be written in several ways.
+	raw, err := x509.MarshalPKIXPublicKey(key) // A certificate can encode the same key in several ways.
+	if err != nil {
+		return "", err
+	}
 	sum := sha256.Sum256(raw)
-	return hex.EncodeToString(sum[:]), err
+	return hex.EncodeToString(sum[:]), nil
 }
 
 // strongKey returns the key if it is ECDSA with P-256 or P-384, and an error if not.
 func strongKey(key any) (*ecdsa.PublicKey, error) {
 	k, ok := key.(*ecdsa.PublicKey)
-	if !ok || k.Curve != elliptic.P256() && k.Curve != elliptic.P384() {
+	if !ok || (k.Curve != elliptic.P256() && k.Curve != elliptic.P384()) {
 		return nil, errors.New("expected an ECDSA key of P-256 or P-384")
 	}
 	return k, nil
@@ -50,7 +53,8 @@ func strongKey(key any) (*ecdsa.PublicKey, error) {
 
 // checkSignature returns an error for a signature that the policy does not allow.
 func checkSignature(a x509.SignatureAlgorithm) error {
-	if !slices.Contains([]x509.SignatureAlgorithm{x509.ECDSAWithSHA256, x509.ECDSAWithSHA384, x509.ECDSAWithSHA512}, a) {
+	allowed := []x509.SignatureAlgorithm{x509.ECDSAWithSHA256, x509.ECDSAWithSHA384, x509.ECDSAWithSHA512}
+	if !slices.Contains(allowed, a) {
 		return fmt.Errorf("signature %s: expected ECDSA with SHA-256 or more", a)
 	}
 	return nil
@@ -62,7 +66,8 @@ func pinOf(c *x509.Certificate) string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// renewAt returns when a certificate has to be renewed, as Credentials.RenewAt says.
+// renewAt returns the time of the next renewal; see Credentials.RenewAt. The jitter comes from the
+// certificate.
 func renewAt(c *x509.Certificate) time.Time {
 	begin := c.NotBefore.Add(backdated)
 	sum := sha256.Sum256(c.Raw)
@@ -71,24 +76,24 @@ func renewAt(c *x509.Certificate) time.Time {
 }
 
 // encode writes certificates in PEM.
-func encode(all ...*x509.Certificate) []byte {
-	text, err := certutil.EncodeCertificates(all...)
+func encode(certificates ...*x509.Certificate) []byte {
+	text, err := certutil.EncodeCertificates(certificates...)
 	if err != nil {
 		panic(err) // It writes to memory, and there are no headers.
 	}
 	return text
 }
 
-// decodeCertificate reads the one certificate of a key of a Secret.
+// decodeCertificate reads the only certificate in an entry of a Secret.
 func decodeCertificate(data map[string][]byte, name string) (*x509.Certificate, error) {
-	all, err := certutil.ParseCertsPEM(data[name])
-	if err != nil || len(all) != 1 {
+	certificates, err := certutil.ParseCertsPEM(data[name])
+	if err != nil || len(certificates) != 1 {
 		return nil, fmt.Errorf("%q: expected one certificate in PEM", name)
 	}
-	return all[0], nil
+	return certificates[0], nil
 }
 
-// decodeKey reads a key. Its errors do not quote it.
+// decodeKey reads a key. Its errors do not quote the key.
 func decodeKey(data map[string][]byte, name string) (*ecdsa.PrivateKey, error) {
 	parsed, err := keyutil.ParsePrivateKeyPEM(data[name])
 	key, ok := parsed.(*ecdsa.PrivateKey)

@@ -24,7 +24,7 @@ const (
 	// readWithin bounds a TLS handshake too.
 	readWithin  = 10 * time.Second
 	writeWithin = 30 * time.Second
-	// addresses is how many addresses have a limiter.
+	// addresses bounds the number of addresses that have a limiter.
 	addresses = 16 << 10
 )
 
@@ -40,17 +40,23 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		MaxHeaderBytes:    8 << 10,
 		ErrorLog:          log.New(lines{s}, "", 0),
 	}
+
+	// When ctx ends, give open requests 5 s.
 	stopped := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(stopped)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
 		if server.Shutdown(ctx) != nil {
-			_ = server.Close() // What is left is cut off.
+			_ = server.Close() // Cut the connections that are left.
 		}
 	})
+
+	// An address gets half of the connections at most.
 	config := s.Endpoint.TLS(tls.VerifyClientCertIfGiven, "http/1.1")
-	err := server.Serve(tls.NewListener(shared{netutil.LimitListener(l, limits.Connections), NewShares(limits.Connections, (limits.Connections+1)/2)}, config))
+	shares := NewShares(limits.Connections, (limits.Connections+1)/2)
+	limited := shared{netutil.LimitListener(l, limits.Connections), shares}
+	err := server.Serve(tls.NewListener(limited, config))
 	if !stop() {
 		<-stopped
 	}
@@ -64,22 +70,22 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 func (s *Server) limited(next http.Handler, limits Limits) http.Handler {
 	limiters := lru.New[netip.Prefix, *rate.Limiter](addresses)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		from := network(r.RemoteAddr)
-		limiter, ok := limiters.Get(from)
+		client := network(r.RemoteAddr)
+		limiter, ok := limiters.Get(client)
 		if !ok {
 			limiter = rate.NewLimiter(rate.Limit(limits.PerSecond), limits.Burst)
-			limiters.Put(from, limiter, 1)
+			limiters.Put(client, limiter, 1)
 		}
 		if !limiter.AllowN(s.Now(), 1) {
 			w.Header().Set("Retry-After", "1")
-			s.refuse(w, r, refuse(TooManyRequests, "%s sends more than %v requests in a second", from, limits.PerSecond))
+			s.refuse(w, r, refuse(TooManyRequests, "%s sends more than %v requests in a second", client, limits.PerSecond))
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// lines logs what the server of the standard library reports: handshakes that are refused.
+// lines logs the lines of the server in the standard library, which reports failed handshakes.
 type lines struct{ s *Server }
 
 // Write implements io.Writer.

@@ -25,28 +25,29 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 )
 
-// Store has the PivotClusters of the parent. Each one that it returns is a copy.
+// Store reads and writes the PivotClusters of the parent. It returns copies.
 type Store interface {
-	// ByToken returns the one whose status.enrolment.tokenHash is hash; nil where there is none.
+	// ByToken returns the PivotCluster with a status.enrolment.tokenHash; nil if there is none.
 	ByToken(ctx context.Context, hash string) (*v1alpha1.PivotCluster, error)
-	// ByUID returns the one of a UID; nil where there is none.
+	// ByUID returns the PivotCluster with a UID; nil if there is none.
 	ByUID(ctx context.Context, uid types.UID) (*v1alpha1.PivotCluster, error)
-	// Update writes status.enrolment; an error of apierrors.IsConflict where the object was
-	// changed since it was read.
+	// Update writes status.enrolment. Its error is a conflict (apierrors.IsConflict) if the object
+	// was changed since it was read.
 	Update(ctx context.Context, c *v1alpha1.PivotCluster) error
 }
 
-// Limits of the endpoint. The zero value is the defaults.
+// Limits bound the load of the endpoint. The zero value stands for the defaults.
 type Limits struct {
-	// Connections at once; 512 where it is 0. More of them wait. An address has half of them at
-	// most; what it has beyond that is closed.
+	// Connections bounds the open connections, 512 by default. More of them wait. Connections of an
+	// address beyond half of the bound are closed.
 	Connections int
-	// PerSecond and Burst are requests of one address (IPv6: of one /64); 20 and 200 where they
-	// are 0. Several machines may have one address, behind NAT or a load balancer.
+	// PerSecond and Burst bound the requests of an address (IPv6: of a /64), 20 and 200 by default.
+	// Several machines may share an address, behind NAT or a load balancer.
 	PerSecond float64
 	Burst     int
 }
 
+// withDefaults returns the limits, with the default for each that is zero.
 func (l Limits) withDefaults() Limits {
 	return Limits{Connections: cmp.Or(l.Connections, 512), PerSecond: cmp.Or(l.PerSecond, 20), Burst: cmp.Or(l.Burst, 200)}
 }
@@ -57,8 +58,8 @@ type Server struct {
 	Parent   string
 	Endpoint *Endpoint
 	Store    Store
-	// Manifest makes the YAML with which an agent is installed. The token is for it, as only
-	// its sum is kept.
+	// Manifest returns the YAML that installs an agent. It gets the token, as only the sum of the
+	// token is kept.
 	Manifest func(ctx context.Context, c *v1alpha1.PivotCluster, token string) ([]byte, error)
 	// Event records an event of a PivotCluster; its type is corev1.EventTypeNormal or Warning.
 	Event  func(c *v1alpha1.PivotCluster, eventType, reason, message string)
@@ -68,18 +69,18 @@ type Server struct {
 }
 
 const (
-	// bodyBytes is the most of a request, and of an answer that is no manifest.
+	// bodyBytes bounds a request, and an answer that is no manifest.
 	bodyBytes = 64 << 10
-	// swaps is how often an enrolment is read again after a conflict.
+	// swaps bounds how often an enrolment is read again after a conflict.
 	swaps = 5
-	// reuse is how long the certificate that was issued last is the answer to the same request.
+	// reuse is the time in which the same request gets the last certificate again.
 	reuse = time.Hour
 )
 
-// question and answer are the bodies.
+// question and answer are the bodies of a request and its answer.
 type (
 	question struct {
-		// Token is that of an enrolment.
+		// Token is empty in a renewal.
 		Token string `json:"token,omitempty"`
 		// CSR is PEM.
 		CSR string `json:"csr"`
@@ -104,7 +105,7 @@ func (s *Server) Handler() http.Handler {
 				s.refuse(w, r, err)
 				return
 			}
-			_, _ = w.Write(body) // A client that is not there any more will retry.
+			_, _ = w.Write(body) // A client that has gone away will retry.
 		})
 	}
 	handle("GET /v1/manifest", s.serveManifest)
@@ -116,6 +117,7 @@ func (s *Server) Handler() http.Handler {
 	return mux
 }
 
+// serveManifest answers with the manifest for a token.
 func (s *Server) serveManifest(r *http.Request) ([]byte, error) {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	c, err := s.byToken(r.Context(), token)
@@ -125,25 +127,28 @@ func (s *Server) serveManifest(r *http.Request) ([]byte, error) {
 	return s.Manifest(r.Context(), c, token)
 }
 
+// enrol answers with the certificate for a token and a key.
 func (s *Server) enrol(r *http.Request) ([]byte, error) {
-	in, err := read(r)
+	body, err := read(r)
 	if err != nil {
 		return nil, err
 	}
-	return s.bind(r.Context(), in.CSR, func(ctx context.Context, sum string) (*v1alpha1.PivotCluster, error) {
-		c, err := s.byToken(ctx, in.Token)
+	return s.bind(r.Context(), body.CSR, func(ctx context.Context, sum string) (*v1alpha1.PivotCluster, error) {
+		c, err := s.byToken(ctx, body.Token)
 		switch {
 		case err != nil:
 			return nil, err
 		case slices.Contains(c.Spec.Agent.BlockedKeys, sum):
 			return nil, blocked(c, sum)
 		case c.Status.Enrolment.PublicKey != "" && c.Status.Enrolment.PublicKey != sum:
-			return nil, refuse(TokenUsed, "another key is enrolled with the token of PivotCluster %q: change spec.agent.rejoin to enrol a new agent", c.Name).of(c, sum)
+			const format = "another key is enrolled with the token of PivotCluster %q: change spec.agent.rejoin to enrol a new agent"
+			return nil, refuse(TokenUsed, format, c.Name).about(c, sum)
 		}
 		return c, nil
 	})
 }
 
+// renew answers with a new certificate for an agent whose certificate is verified.
 func (s *Server) renew(r *http.Request) ([]byte, error) {
 	if r.TLS == nil {
 		return nil, refuse(NoCertificate, "the connection has no TLS")
@@ -152,17 +157,17 @@ func (s *Server) renew(r *http.Request) ([]byte, error) {
 	if err != nil {
 		return nil, refuse(NoCertificate, "%v", err)
 	}
-	in, err := read(r)
+	body, err := read(r)
 	if err != nil {
 		return nil, err
 	}
-	return s.bind(r.Context(), in.CSR, func(ctx context.Context, sum string) (*v1alpha1.PivotCluster, error) {
+	return s.bind(r.Context(), body.CSR, func(ctx context.Context, sum string) (*v1alpha1.PivotCluster, error) {
 		c, err := s.Store.ByUID(ctx, types.UID(peer.Cluster))
 		if err == nil {
 			err = Admit(c, s.Parent, peer)
 		}
 		if err == nil && sum != peer.PublicKey {
-			err = refuse(KeyChanged, "the CSR is of another key than the certificate: a new key needs a new token").of(c, sum)
+			err = refuse(KeyChanged, "the CSR is of another key than the certificate: a new key needs a new token").about(c, sum)
 		}
 		return c, err
 	})
@@ -183,7 +188,7 @@ func read(r *http.Request) (in question, err error) {
 	return in, nil
 }
 
-// byToken returns the cluster of a token that can be used.
+// byToken returns the cluster of a token, or a refusal if the token cannot be used.
 func (s *Server) byToken(ctx context.Context, token string) (*v1alpha1.PivotCluster, error) {
 	if !isToken(token) {
 		return nil, refuse(TokenUnknown, "expected a token of %d bytes in base64url", tokenBytes)
@@ -195,9 +200,10 @@ func (s *Server) byToken(ctx context.Context, token string) (*v1alpha1.PivotClus
 	case c == nil || !isTokenOf(c.Status.Enrolment, token):
 		return nil, refuse(TokenUnknown, "no PivotCluster has this token")
 	case Expired(c.Status.Enrolment, s.Now()):
-		return nil, refuse(TokenExpired, "the token of PivotCluster %q is expired: change spec.agent.rejoin to have a new one", c.Name).of(c, "")
+		const format = "the token of PivotCluster %q is expired: change spec.agent.rejoin to have a new one"
+		return nil, refuse(TokenExpired, format, c.Name).about(c, "")
 	case c.Status.Enrolment.Rejoin != c.Spec.Agent.Rejoin:
-		return nil, refuse(TokenReplaced, "spec.agent.rejoin of PivotCluster %q was changed: use the new token", c.Name).of(c, "")
+		return nil, refuse(TokenReplaced, "spec.agent.rejoin of PivotCluster %q was changed: use the new token", c.Name).about(c, "")
 	}
 	return c, nil
 }
@@ -246,7 +252,7 @@ func (s *Server) bind(ctx context.Context, csr string, admit admit) ([]byte, err
 			return nil, err
 		}
 
-		// Report what is new.
+		// Report the new certificate.
 		s.Log.Info("certificate issued", "cluster", c.Name, "key", sum, "notAfter", end.UTC().Format(time.RFC3339))
 		if first {
 			s.Event(c, corev1.EventTypeNormal, "Enrolled", "the agent is enrolled with key "+sum)
@@ -256,25 +262,27 @@ func (s *Server) bind(ctx context.Context, csr string, admit admit) ([]byte, err
 	return nil, refuse(Unavailable, "the PivotCluster is changed again and again")
 }
 
-// reusable reports whether the certificate that was issued last is the answer again: an answer
-// was lost, or the agent renews more often than it has to.
+// reusable reports whether the last certificate answers the request again: an answer was lost, or
+// the agent renews more often than it has to.
 func (s *Server) reusable(a *Authority, text string, key *ecdsa.PublicKey) bool {
-	all, err := certutil.ParseCertsPEM([]byte(text))
-	if err != nil || !key.Equal(all[0].PublicKey) || !a.issued(all[0]) {
+	certificates, err := certutil.ParseCertsPEM([]byte(text))
+	if err != nil || !key.Equal(certificates[0].PublicKey) || !a.issued(certificates[0]) {
 		return false
 	}
-	age := s.Now().Sub(all[0].NotBefore.Add(backdated))
+	age := s.Now().Sub(certificates[0].NotBefore.Add(backdated))
 	return age.Abs() < reuse
 }
 
+// encodeAnswer returns the body of an answer.
 func encodeAnswer(certificate string, a *Authority) ([]byte, error) {
 	t := a.Trust()
 	return json.Marshal(answer{Certificate: certificate, Authorities: string(t.PEM()), Pins: t.Pins})
 }
 
-// refuse answers with an error, and logs one line about it. It records an event if a token or a
+// refuse answers with an error, and logs a line about it. It records an event if a token or a
 // certificate was used with a key that is not enrolled.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	// Log the refusal. Other errors are not sent to the client.
 	var refusal *Refusal
 	if !errors.As(err, &refusal) {
 		s.Log.Error(err, "registration fails", "request", r.Pattern, "address", r.RemoteAddr)
@@ -290,10 +298,13 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		s.Log.Info("registration refused", values...)
 	}
 	if refusal.cluster != nil && refusal.Reason.suspicious() {
-		s.Event(refusal.cluster, corev1.EventTypeWarning, string(refusal.Reason), refusal.Message+" (key "+refusal.key+", from "+r.RemoteAddr+")")
+		message := refusal.Message + " (key " + refusal.key + ", from " + r.RemoteAddr + ")"
+		s.Event(refusal.cluster, corev1.EventTypeWarning, string(refusal.Reason), message)
 	}
-	body, _ := json.Marshal(refusal) // Two strings.
+
+	// Answer with the reason.
+	body, _ := json.Marshal(refusal) // It has two strings.
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(refusal.Reason.status())
-	_, _ = w.Write(body) // A client that is not there any more will retry.
+	_, _ = w.Write(body) // A client that has gone away will retry.
 }

@@ -9,45 +9,46 @@ import (
 	"sync"
 )
 
-// Shares are how many connections clients have at once, by address (IPv6: by /64), so that one
-// address cannot take all that others need. The zero value is not good.
+// Shares count the open connections of clients, by address (IPv6: by /64), so that no address can
+// take the connections that others need. NewShares makes them.
 type Shares struct {
-	all, each int
+	limit, limitEach int
 
-	mu    sync.Mutex
-	total int
-	by    map[netip.Prefix]int
+	mu        sync.Mutex
+	total     int
+	byAddress map[netip.Prefix]int
 }
 
-// NewShares returns shares for a number of connections in all, and of each address.
+// NewShares returns shares with a bound for all connections, and for each address.
 func NewShares(all, each int) *Shares {
-	return &Shares{all: all, each: each, by: map[netip.Prefix]int{}}
+	return &Shares{limit: all, limitEach: each, byAddress: map[netip.Prefix]int{}}
 }
 
-// Take takes a share for a client, and returns false if there is none. The share ends with the
-// first call of release.
+// Take takes a share for a client, and reports whether there was a free share. The share ends with
+// the first call of release.
 func (s *Shares) Take(client net.Addr) (release func(), ok bool) {
-	from := network(client.String())
+	address := network(client.String())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.total >= s.all || s.by[from] >= s.each {
+	if s.total >= s.limit || s.byAddress[address] >= s.limitEach {
 		return nil, false
 	}
 	s.total++
-	s.by[from]++
-	return sync.OnceFunc(func() {
+	s.byAddress[address]++
+	release = sync.OnceFunc(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.total--
-		s.by[from]--
-		if s.by[from] == 0 {
-			delete(s.by, from)
+		s.byAddress[address]--
+		if s.byAddress[address] == 0 {
+			delete(s.byAddress, address)
 		}
-	}), true
+	})
+	return release, true
 }
 
-// shared is a listener that closes connections which have no share. They have one until they
-// are closed.
+// shared is a listener that closes connections which get no share. The others keep their share
+// until they are closed.
 type shared struct {
 	net.Listener
 	shares *Shares
@@ -81,11 +82,11 @@ func (c sharing) Close() error {
 
 // network returns the address of a client, or its /64 for IPv6.
 func network(remote string) netip.Prefix {
-	at, err := netip.ParseAddrPort(remote)
+	addrPort, err := netip.ParseAddrPort(remote)
 	if err != nil {
 		return netip.Prefix{}
 	}
-	ip := at.Addr().Unmap()
+	ip := addrPort.Addr().Unmap()
 	bits := 32
 	if ip.Is6() {
 		bits = 64

@@ -5,13 +5,14 @@ package enrol
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"slices"
 	"sync"
 	"time"
 )
 
-// Endpoint is the TLS of the listeners of a parent. Its serving certificate is made here and
-// kept in memory: each replica has one of its own. It is renewed in time.
+// Endpoint makes the TLS configuration of the parent's listeners. It issues and renews its serving
+// certificate, and keeps it in memory, so that each replica has its own.
 type Endpoint struct {
 	hosts []string
 	now   func() time.Time
@@ -37,7 +38,7 @@ func (e *Endpoint) Use(a *Authority) {
 	e.authority = a
 }
 
-// Serve changes the names and addresses. The certificate of new connections has the new ones.
+// Serve changes the names and addresses. New connections get a certificate for the new ones.
 func (e *Endpoint) Serve(hosts []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -55,7 +56,7 @@ func (e *Endpoint) Authority() *Authority {
 }
 
 // TLS returns the TLS of a listener, for protocols such as h2. A certificate of an agent is
-// verified; client selects whether one is required.
+// verified; client selects whether the agent must show its certificate.
 func (e *Endpoint) TLS(client tls.ClientAuthType, protocols ...string) *tls.Config {
 	c := policy(e.now)
 	c.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
@@ -73,13 +74,14 @@ func (e *Endpoint) TLS(client tls.ClientAuthType, protocols ...string) *tls.Conf
 	return c
 }
 
-// current returns a serving certificate that is not due for renewal, and what agents trust. A
+// current returns a serving certificate that is not due for renewal, and the trust of agents. A
 // certificate that begins in the future was made while the clock was wrong, and is replaced.
 func (e *Endpoint) current() (*tls.Certificate, Trust, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := e.now()
-	if e.serving == nil || now.Before(e.serving.Leaf.NotBefore) || !now.Before(renewAt(e.serving.Leaf)) {
+	isCurrent := func(leaf *x509.Certificate) bool { return !now.Before(leaf.NotBefore) && now.Before(renewAt(leaf)) }
+	if e.serving == nil || !isCurrent(e.serving.Leaf) {
 		serving, err := e.authority.makeServing(e.hosts, now)
 		if err != nil {
 			return nil, Trust{}, err

@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// TokenLifetime is how long a token can be used.
+	// TokenLifetime bounds the use of a token.
 	TokenLifetime = 30 * time.Minute
 	tokenBytes    = 32
 )
 
-// Mint makes a token, for one key, and the enrolment that has its sum. What was enrolled before is
-// forgotten, so its certificate is not renewed any more. Rejoin is spec.agent.rejoin.
+// Mint makes a token for a single key, and the enrolment with the sum of the token. It replaces an
+// earlier enrolment, whose certificate is not renewed any more. Rejoin is spec.agent.rejoin.
 func Mint(rejoin string, now time.Time) (token string, e *v1alpha1.EnrolmentStatus) {
 	random := make([]byte, tokenBytes)
 	_, _ = rand.Read(random) // It never fails.
@@ -46,10 +46,11 @@ func TokenHash(token string) string {
 // isToken reports whether a text can be a token.
 func isToken(text string) bool {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	return err == nil && len(raw) == tokenBytes && len(text) == base64.RawURLEncoding.EncodedLen(tokenBytes) // It skips line ends.
+	hasLineEnds := len(text) != base64.RawURLEncoding.EncodedLen(tokenBytes) // The decoder skips them.
+	return err == nil && len(raw) == tokenBytes && !hasLineEnds
 }
 
-// isTokenOf reports whether the token is that of an enrolment, in constant time.
+// isTokenOf reports whether the token belongs to an enrolment, in constant time.
 func isTokenOf(e *v1alpha1.EnrolmentStatus, token string) bool {
 	return e != nil && subtle.ConstantTimeCompare([]byte(TokenHash(token)), []byte(e.TokenHash)) == 1
 }

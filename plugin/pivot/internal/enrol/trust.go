@@ -44,8 +44,8 @@ func checkConnection(state tls.ConnectionState) error {
 	return nil
 }
 
-// Trust is what an agent trusts: the authorities, and the keys of which at least one has to be
-// in the chain of the parent.
+// Trust holds the authorities that an agent trusts, and pinned keys: the chain of the parent must
+// have a pinned key.
 type Trust struct {
 	Authorities []*x509.Certificate
 	// Pins are SHA-256 sums of SubjectPublicKeyInfos, in base64.
@@ -54,12 +54,12 @@ type Trust struct {
 
 // ParseTrust reads authorities in PEM, and pins.
 func ParseTrust(authorities []byte, pins []string) (Trust, error) {
-	all, err := certutil.ParseCertsPEM(authorities)
+	certificates, err := certutil.ParseCertsPEM(authorities)
 	if err != nil {
 		return Trust{}, errors.New("authorities: expected certificates in PEM")
 	}
-	t := Trust{Authorities: all, Pins: pins}
-	if !slices.ContainsFunc(all, t.pinned) {
+	t := Trust{Authorities: certificates, Pins: pins}
+	if !slices.ContainsFunc(certificates, t.pinned) {
 		return Trust{}, errors.New("none of the authorities has a pinned key")
 	}
 	return t, nil
@@ -68,6 +68,7 @@ func ParseTrust(authorities []byte, pins []string) (Trust, error) {
 // PEM returns the bundle of the authorities.
 func (t Trust) PEM() []byte { return encode(t.Authorities...) }
 
+// pool returns the authorities as roots of TLS.
 func (t Trust) pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	for _, c := range t.Authorities {
@@ -76,6 +77,7 @@ func (t Trust) pool() *x509.CertPool {
 	return pool
 }
 
+// pinned reports whether the key of a certificate is pinned.
 func (t Trust) pinned(c *x509.Certificate) bool { return slices.Contains(t.Pins, pinOf(c)) }
 
 // clientTLS returns the TLS of a connection to the parent; certificate may be nil.
