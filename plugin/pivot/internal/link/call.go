@@ -19,10 +19,10 @@ import (
 // sessions.
 //
 // A request that was not sent, because the child is away, is refused as Unavailable: it is known
-// that it was not carried out. Its error is for a request that was sent and not answered.
+// that it was not carried out. An error means that the request was sent and not answered.
 func (s *Server) Link(cluster string) state.Link { return s.child(cluster) }
 
-// errUnanswered: the time for the answer is over.
+// errUnanswered ends a call that has waited as long as ServerOptions.Answer.
 var errUnanswered = errors.New("no answer in time")
 
 // Call implements [state.Link].
@@ -32,7 +32,8 @@ func (c *child) Call(ctx context.Context, r state.Request) (state.Response, erro
 		return state.Response{}, err
 	}
 	if len(data) > maxPayload {
-		return refused(state.Failed, "%s of cluster %q: the request has %d bytes: at most %d are sent", r.Op, c.cluster, len(data), maxPayload), nil
+		const format = "%s of cluster %q: the request has %d bytes: at most %d are sent"
+		return refused(state.Failed, format, r.Op, c.cluster, len(data), maxPayload), nil
 	}
 
 	// One call at a time.
@@ -69,6 +70,7 @@ func (c *child) Call(ctx context.Context, r state.Request) (state.Response, erro
 	}
 }
 
+// refused returns the response for a request that is not carried out.
 func refused(why state.Refusal, format string, args ...any) state.Response {
 	return state.Response{Refused: why, Message: fmt.Sprintf(format, args...)}
 }
@@ -118,12 +120,14 @@ func (n *session) ask(ctx context.Context, id string, request []byte) ([]byte, e
 	}
 }
 
+// request sends a short request on Connect, and a longer one in parts on Bulk.
 func (n *session) request(ctx context.Context, id string, request []byte) error {
 	if len(request) <= inline {
-		return put(ctx, n.ctx, n.out, &wire.FromParent{Message: &wire.FromParent_Pivot{Pivot: &wire.Pivot{OpId: id, Request: request}}})
+		pivot := &wire.Pivot{OpId: id, Request: request}
+		return put(ctx, n.ctx, n.messages, &wire.FromParent{Message: &wire.FromParent_Pivot{Pivot: pivot}})
 	}
 	for p := range partsOf(n.number, id, request) {
-		if err := put(ctx, n.ctx, n.bulk, p); err != nil {
+		if err := put(ctx, n.ctx, n.parts, p); err != nil {
 			return err
 		}
 	}

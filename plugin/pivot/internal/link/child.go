@@ -18,33 +18,35 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/link/wire"
 )
 
-// ErrAway says that the child has no session.
+// ErrAway means that the child has no session.
 var ErrAway = errors.New("not connected")
 
-// child is what the server knows of a cluster, across its sessions.
+// child holds the server's state of a cluster, across its sessions.
 type child struct {
 	options *ServerOptions
 	cluster string
 	// calling is full while a call is under way: there is one at a time.
 	calling chan struct{}
-	// sessions is how often one may begin: each is a write of the caller.
+	// sessions limits how often a session begins, as each costs the caller a write.
 	sessions *rate.Limiter
-	// events is held while one is called.
+	// events is locked while an event is called, so that events do not overlap.
 	events sync.Mutex
 
 	mu      sync.Mutex
 	session *session
-	// number is that of the last session.
+	// number identifies the last session.
 	number int64
 	// changed is closed when session changes.
 	changed chan struct{}
-	// seen is when something was received last, and silence the timer until the child is lost.
-	seen    time.Time
+	// seen is the time of the last message.
+	seen time.Time
+	// silence fires when the child is lost.
 	silence *time.Timer
 }
 
-// begin makes a session the one of the cluster, if it is the newest.
+// begin makes a session current, if it is the newest of the cluster.
 func (c *child) begin(n *session) error {
+	// Refuse a session that is older than the last one.
 	c.mu.Lock()
 	if n.number <= c.number {
 		defer c.mu.Unlock()
@@ -52,7 +54,9 @@ func (c *child) begin(n *session) error {
 		n.end(err)
 		return err
 	}
-	before := c.session
+
+	// Replace the session, and begin to wait for its messages.
+	previous := c.session
 	c.session = n
 	c.number = n.number
 	c.seen = time.Now()
@@ -62,8 +66,10 @@ func (c *child) begin(n *session) error {
 	}
 	c.silence.Reset(c.options.Lost)
 	c.mu.Unlock()
-	if before != nil {
-		before.end(status.Errorf(codes.Aborted, "session %d of the cluster has begun, so that %d is over", n.number, before.number))
+
+	// End the session that it replaces.
+	if previous != nil {
+		previous.end(status.Errorf(codes.Aborted, "session %d of the cluster has begun, so that %d is over", n.number, previous.number))
 	}
 	return nil
 }
@@ -79,6 +85,7 @@ func (c *child) leave(n *session) {
 	}
 }
 
+// notify wakes the calls that wait for a change of the session. The caller holds mu.
 func (c *child) notify() {
 	close(c.changed)
 	c.changed = make(chan struct{})
@@ -124,12 +131,14 @@ func (c *child) reportLost() {
 	if n != nil {
 		n.end(status.Errorf(codes.DeadlineExceeded, "nothing was received for %s", c.options.Lost))
 	}
+
+	// An event that was being handled may have come from the child meanwhile.
 	c.events.Lock()
 	defer c.events.Unlock()
 	c.mu.Lock()
-	back := c.seen != seen
+	returned := c.seen != seen
 	c.mu.Unlock()
-	if report := c.options.Events.Lost; report != nil && !back {
+	if report := c.options.Events.Lost; report != nil && !returned {
 		report(c.cluster, seen)
 	}
 }
@@ -147,8 +156,8 @@ func (c *child) receive(n *session, m *wire.FromChild) error {
 	return c.handle(n, m)
 }
 
-// handle calls the event of a message, if the session is not over. Meanwhile the child is not
-// lost, because nothing is read from it.
+// handle calls the event of a message, if the session is not over. The child is not lost during the
+// call, because nothing is read from it.
 func (c *child) handle(n *session, m *wire.FromChild) error {
 	c.events.Lock()
 	defer c.events.Unlock()
@@ -157,34 +166,34 @@ func (c *child) handle(n *session, m *wire.FromChild) error {
 	}
 	c.silence.Stop()
 	defer c.noteSeen()
-	to := c.options.Events
+	events := c.options.Events
 	switch m := m.GetMessage().(type) {
 	case *wire.FromChild_AgentReady:
-		if to.AgentReady != nil {
-			if err := to.AgentReady(n.ctx, c.cluster, m.AgentReady); err != nil {
+		if events.AgentReady != nil {
+			if err := events.AgentReady(n.ctx, c.cluster, m.AgentReady); err != nil {
 				return status.Error(codes.FailedPrecondition, err.Error())
 			}
 		}
 	case *wire.FromChild_Heartbeat:
-		call(to.Heartbeat, n.ctx, c.cluster, m.Heartbeat)
+		call(events.Heartbeat, n.ctx, c.cluster, m.Heartbeat)
 	case *wire.FromChild_ClusterHealth:
-		call(to.ClusterHealth, n.ctx, c.cluster, m.ClusterHealth)
+		call(events.ClusterHealth, n.ctx, c.cluster, m.ClusterHealth)
 	case *wire.FromChild_BootstrapComplete:
-		call(to.BootstrapComplete, n.ctx, c.cluster, m.BootstrapComplete)
+		call(events.BootstrapComplete, n.ctx, c.cluster, m.BootstrapComplete)
 	case *wire.FromChild_PivotComplete:
-		call(to.PivotComplete, n.ctx, c.cluster, m.PivotComplete)
+		call(events.PivotComplete, n.ctx, c.cluster, m.PivotComplete)
 	}
 	return nil
 }
 
-func call[M any](f func(context.Context, string, M), ctx context.Context, cluster string, m M) { //nolint:revive // f is what is called
-
+// call calls an event, unless it is nil.
+func call[M any](f func(context.Context, string, M), ctx context.Context, cluster string, m M) { //nolint:revive // the event comes first
 	if f != nil {
 		f(ctx, cluster, m)
 	}
 }
 
-// errUnread: the caller works for other children too, and waits no longer for one.
+// errUnread ends the wait for a child that does not read: the caller works for other children too.
 var errUnread = errors.New("it does not read what was sent to it before")
 
 // send sends a message in the current session.
@@ -198,10 +207,11 @@ func (c *child) send(ctx context.Context, m *wire.FromParent) error {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, sendWithin, errUnread)
 	defer cancel()
-	switch err := put(ctx, n.ctx, n.out, m); {
-	case errors.Is(err, errUnread):
+	err := put(ctx, n.ctx, n.messages, m)
+	if errors.Is(err, errUnread) {
 		return fmt.Errorf("cluster %q: %w", c.cluster, err)
-	case err != nil:
+	}
+	if err != nil {
 		return fmt.Errorf("cluster %q: %w: %w", c.cluster, ErrAway, err)
 	}
 	return nil

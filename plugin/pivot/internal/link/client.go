@@ -23,18 +23,18 @@ import (
 // Handler carries out what the parent asks for. Its contexts end with Run, and not with a
 // session.
 type Handler interface {
-	// Pivot is called for one request at a time. Requests are those of state.Source, or of a
-	// parent that is not to be trusted: the cluster that they name may be another one.
+	// Pivot is called for one request at a time. A request may come from a parent that is not to be
+	// trusted, instead of state.Source: it may name another cluster.
 	Pivot(ctx context.Context, r state.Request) state.Response
-	// Bootstrap, Reconcile and Status are called one after the other. What is requested again
-	// before that is called once, with the last message.
+	// Bootstrap, Reconcile and Status are called one after the other. Requests that repeat before
+	// the call are called once, with the last message.
 	Bootstrap(ctx context.Context, m *wire.Bootstrap)
 	Reconcile(ctx context.Context)
-	// Status is asked for in each session.
+	// Status is requested in each session.
 	Status(ctx context.Context) *wire.ClusterHealth
 }
 
-// Parent is where a client dials.
+// Parent locates the server that a client dials.
 type Parent struct {
 	// Address is host:port. Its name is resolved each time.
 	Address string
@@ -42,39 +42,39 @@ type Parent struct {
 	TLS *tls.Config
 }
 
-// Silence is that of a parent.
+// Silence describes the time without a session.
 type Silence struct {
-	// Since is the end of the last session, or the begin of Run.
+	// Since is the end of the last session, or the start of Run.
 	Since time.Time
-	// Attempts is how often a session was tried since, Tried when the last one failed, and Err
-	// why.
+	// Attempts counts the failed attempts since then.
 	Attempts int
-	Tried    time.Time
-	Err      error
+	// Tried is the time of the last attempt, and Err its error.
+	Tried time.Time
+	Err   error
 }
 
-// ClientOptions are those of a Client. The zero value is good for those that state a default.
+// ClientOptions configure a Client. Options that state a default may be zero.
 type ClientOptions struct {
 	// Parent is called before each session, so that a certificate that was renewed is used.
 	Parent func(ctx context.Context) (Parent, error)
-	// Ready is what a session begins with. Its protocol is set by the client.
+	// Ready returns the first message of a session. Its protocol is set by the client.
 	Ready   func(ctx context.Context) (*wire.AgentReady, error)
 	Handler Handler
-	// State is that of each heartbeat; it may be nil.
+	// State returns the state for a heartbeat; it may be nil.
 	State func() wire.AgentState
-	// Silent is called when there was no session for the time of Watchdog, and each time when as
-	// much has passed again. It is called also where the client itself is stuck.
+	// Silent is called after each interval of Watchdog without a session, also if the client itself
+	// is stuck.
 	Silent func(Silence)
-	// Watchdog is 10 min.
+	// Watchdog is 10 min by default.
 	Watchdog time.Duration
-	// Backoff is the most that is waited before the second attempt, 1 s. It doubles with each
-	// attempt, up to MaxBackoff, 50 s, so that all children are back within a minute; what is
-	// waited is random between 0 and that.
+	// Backoff bounds the wait before the second attempt, 1 s by default. The bound doubles with each
+	// attempt, up to MaxBackoff, 50 s by default, so that all children are back within a minute. The
+	// wait is random between 0 and the bound.
 	Backoff, MaxBackoff time.Duration
-	// Good is how long a session has to last until the backoff begins again, 60 s.
+	// Good is the duration of a session that resets the backoff, 60 s by default.
 	Good time.Duration
-	// Keepalive is after how long without a sign of the parent one is requested, 30 s. gRPC
-	// makes it 10 s at least.
+	// Keepalive is the time without a message from the parent until the client pings it, 30 s by
+	// default. gRPC raises it to 10 s at least.
 	Keepalive time.Duration
 	Log       logr.Logger
 }
@@ -84,7 +84,7 @@ type Client struct {
 	options    ClientOptions
 	operations operations
 	requests   chan struct{}
-	// logBegin and logEnd let one line pass in a minute.
+	// logBegin and logEnd let a line pass once a minute.
 	logBegin, logEnd rate.Sometimes
 
 	mu sync.Mutex
@@ -92,9 +92,9 @@ type Client struct {
 	levels  levels
 	current *childSession
 	silence Silence
-	// pins are those that the parent has sent last.
+	// pins are the last that the parent has sent.
 	pins []string
-	// Of what is requested again the last counts.
+	// bootstrap, reconcile and status are requests that wait; the last of each kind counts.
 	bootstrap         *wire.Bootstrap
 	reconcile, status bool
 }
@@ -107,22 +107,23 @@ const (
 	levelCount
 )
 
-// levels are the last message of each level.
+// levels hold the last message of each level.
 type levels [levelCount]*wire.FromChild
 
-// childSession is a session, on the child.
+// childSession is a session on the child.
 type childSession struct {
-	number int64
-	ctx    context.Context
-	end    context.CancelCauseFunc
-	out    chan *wire.FromChild
-	bulk   chan *wire.Part
-	// changed has an element when a level has changed.
+	number   int64
+	ctx      context.Context
+	end      context.CancelCauseFunc
+	messages chan *wire.FromChild
+	parts    chan *wire.Part
+	// changed holds an element when a level has changed.
 	changed chan struct{}
-	// replying is held while the parts of an answer are sent.
+	// replying is locked while the parts of an answer are sent.
 	replying sync.Mutex
 }
 
+// wake lets the writer of the session look for levels that have changed.
 func (n *childSession) wake() {
 	select {
 	case n.changed <- struct{}{}:
@@ -130,18 +131,18 @@ func (n *childSession) wake() {
 	}
 }
 
-// operations are the requests of pivots that a child carries out, and those that it has
-// carried out last. They outlive sessions.
+// operations are the requests of pivots that a child carries out, and the last that it has carried
+// out. They outlive sessions.
 type operations struct {
-	mu    sync.Mutex
-	known map[string]*operation
-	// done are those that are carried out, the oldest first.
+	mu   sync.Mutex
+	byID map[string]*operation
+	// done are the IDs of operations that are carried out, the oldest first.
 	done []string
-	// slot is full while one is being carried out.
+	// slot is full while an operation is being carried out.
 	slot chan struct{}
 }
 
-// operation is one; answer is nil while it is not carried out.
+// operation holds the answer to a request, nil until the request is carried out.
 type operation struct{ answer []byte }
 
 // NewClient returns a client.
@@ -156,13 +157,17 @@ func NewClient(o ClientOptions) (*Client, error) {
 	o.Good = cmp.Or(o.Good, time.Minute)
 	o.Keepalive = cmp.Or(o.Keepalive, keepaliveEvery)
 	return &Client{
-		options: o, operations: operations{known: map[string]*operation{}, slot: make(chan struct{}, 1)},
-		requests: make(chan struct{}, 1), silence: Silence{Since: time.Now(), Tried: time.Now()},
-		logBegin: rate.Sometimes{Interval: time.Minute}, logEnd: rate.Sometimes{Interval: time.Minute},
+		options:    o,
+		operations: operations{byID: map[string]*operation{}, slot: make(chan struct{}, 1)},
+		requests:   make(chan struct{}, 1),
+		silence:    Silence{Since: time.Now(), Tried: time.Now()},
+		logBegin:   rate.Sometimes{Interval: time.Minute},
+		logEnd:     rate.Sometimes{Interval: time.Minute},
 	}, nil
 }
 
-// watch calls Silent. It has nothing in common with what it watches but the times.
+// watch calls Silent until ctx ends. It shares only times with the sessions, so that it works also
+// if they are stuck.
 func (c *Client) watch(ctx context.Context) {
 	tick := time.NewTicker(max(c.options.Watchdog/20, time.Millisecond))
 	defer tick.Stop()
@@ -173,7 +178,7 @@ func (c *Client) watch(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		if silence, silent := c.silent(called); silent {
+		if silence, lasts := c.lastingSilence(called); lasts {
 			called = time.Now()
 			if c.options.Silent != nil {
 				c.options.Silent(silence)
@@ -182,11 +187,13 @@ func (c *Client) watch(ctx context.Context) {
 	}
 }
 
-// silent reports whether there is no session for too long, also since a time.
-func (c *Client) silent(since time.Time) (Silence, bool) {
+// silent returns the silence, and reports whether it has lasted for Watchdog, and since a time.
+func (c *Client) lastingSilence(since time.Time) (Silence, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.silence, c.current == nil && time.Since(c.silence.Since) >= c.options.Watchdog && time.Since(since) >= c.options.Watchdog
+	lasts := time.Since(c.silence.Since) >= c.options.Watchdog
+	due := time.Since(since) >= c.options.Watchdog
+	return c.silence, c.current == nil && lasts && due
 }
 
 // Healthy returns an error if the client is stuck: it has no session, and the last attempt was as
@@ -199,20 +206,21 @@ func (c *Client) Healthy() error {
 		return nil
 	}
 	stamp := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-	return fmt.Errorf("no session with the parent since %s, and none was tried since %s: restart the process", stamp(c.silence.Since), stamp(c.silence.Tried))
+	return fmt.Errorf("no session with the parent since %s, and none was tried since %s: restart the process",
+		stamp(c.silence.Since), stamp(c.silence.Tried))
 }
 
 // Connected reports whether there is a session.
 func (c *Client) Connected() bool { return c.session() != nil }
 
-// Pins returns the pins of the authorities of the parent, as it has sent them last.
+// Pins returns the pins of the parent's authorities, as the parent sent them last.
 func (c *Client) Pins() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.pins
 }
 
-// errRenewed ends a session whose certificate is not that of the child any more.
+// errRenewed ends a session whose certificate the child has replaced.
 var errRenewed = errors.New("the certificate was renewed")
 
 // Renewed ends the current session, so that the next one uses the new certificate.
@@ -222,6 +230,7 @@ func (c *Client) Renewed() {
 	}
 }
 
+// session returns the current session; nil if there is none.
 func (c *Client) session() *childSession {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -231,6 +240,7 @@ func (c *Client) session() *childSession {
 // handle calls the handler for all requests except pivots.
 func (c *Client) handle(ctx context.Context) {
 	for {
+		// Take the requests that have come.
 		select {
 		case <-ctx.Done():
 			return
@@ -240,6 +250,8 @@ func (c *Client) handle(ctx context.Context) {
 		bootstrap, reconcile, status := c.bootstrap, c.reconcile, c.status
 		c.bootstrap, c.reconcile, c.status = nil, false, false
 		c.mu.Unlock()
+
+		// Carry them out one after the other.
 		if bootstrap != nil {
 			c.survive("carrying out a bootstrap", func() { c.options.Handler.Bootstrap(ctx, bootstrap) })
 		}
@@ -256,8 +268,8 @@ func (c *Client) handle(ctx context.Context) {
 	}
 }
 
-// survive calls f. A parent that is not to be trusted must not end the process by what it
-// requests, so that a panic is logged, and returned.
+// survive calls f, and logs and returns its panic: a request of a parent that is not to be trusted
+// must not end the process.
 func (c *Client) survive(doing string, f func()) (problem any) {
 	defer func() {
 		problem = recover()
@@ -269,14 +281,14 @@ func (c *Client) survive(doing string, f func()) (problem any) {
 	return nil
 }
 
-// request notes what the parent asks for, and wakes handle.
+// request notes a request of the parent, and wakes handle.
 func (c *Client) request(note func()) {
 	c.mu.Lock()
 	note()
 	c.mu.Unlock()
 	select {
 	case c.requests <- struct{}{}:
-	default: // It is noted already that there is something.
+	default: // It is awake.
 	}
 }
 
@@ -290,7 +302,7 @@ func (c *Client) set(level int, m *wire.FromChild) {
 	}
 }
 
-// ClusterHealth sends how the cluster is, now and in each session to come.
+// ClusterHealth sends the health of the cluster, now and in each session to come.
 func (c *Client) ClusterHealth(m *wire.ClusterHealth) {
 	c.set(levelHealth, &wire.FromChild{Message: &wire.FromChild_ClusterHealth{ClusterHealth: m}})
 }

@@ -87,7 +87,7 @@ func TestOldAnswersAreForgotten(t *testing.T) {
 	}
 	a.operations.mu.Lock()
 	defer a.operations.mu.Unlock()
-	require.Len(t, a.operations.known, remembered)
+	require.Len(t, a.operations.byID, remembered)
 	require.Len(t, a.operations.done, remembered)
 }
 

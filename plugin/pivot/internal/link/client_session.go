@@ -23,7 +23,7 @@ type (
 	clientBulk    = grpc.GenericClientStream[wire.Part, wire.Part]
 )
 
-// Run keeps a session with the parent until ctx ends. It goes on for ever without one. It is
+// Run keeps a session with the parent until ctx ends, and tries again after each failure. It is
 // called once.
 func (c *Client) Run(ctx context.Context) error {
 	c.mu.Lock()
@@ -31,8 +31,10 @@ func (c *Client) Run(ctx context.Context) error {
 	c.mu.Unlock()
 	go c.watch(ctx)
 	go c.handle(ctx)
+
+	// Count failures in a row: a good session, or a new certificate, begins again at none.
 	for failures := 0; ; failures++ {
-		lasted, err := c.connect(ctx)
+		duration, err := c.connect(ctx)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -40,11 +42,13 @@ func (c *Client) Run(ctx context.Context) error {
 			failures = -1
 			continue
 		}
-		if lasted >= c.options.Good {
+		if duration >= c.options.Good {
 			failures = 0
 		}
+
+		// Wait for longer after each failure.
 		wait := c.backoff(failures)
-		c.noteFailure(err, lasted, wait)
+		c.noteFailure(err, duration, wait)
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
@@ -56,30 +60,32 @@ func (c *Client) Run(ctx context.Context) error {
 // backoff returns a random time up to a bound that doubles with each failure, so that children
 // that lost their parent together do not come back together.
 func (c *Client) backoff(failures int) time.Duration {
-	most := c.options.MaxBackoff
+	bound := c.options.MaxBackoff
 	if failures < 16 {
-		most = min(most, c.options.Backoff<<failures)
+		bound = min(bound, c.options.Backoff<<failures)
 	}
-	return rand.N(most + 1) //nolint:gosec // it is no secret
+	return rand.N(bound + 1) //nolint:gosec // it is no secret
 }
 
-// noteFailure notes why a session ended, or was none, and logs that, once in a minute at most.
-func (c *Client) noteFailure(err error, lasted, wait time.Duration) {
+// noteFailure notes why a session ended or could not begin, and logs that, once in a minute at most.
+func (c *Client) noteFailure(err error, duration, wait time.Duration) {
 	c.mu.Lock()
 	c.silence.Tried, c.silence.Err = time.Now(), err
-	if lasted == 0 {
+	if duration == 0 {
 		c.silence.Attempts++
 	}
 	silence := c.silence
 	c.mu.Unlock()
 	c.logEnd.Do(func() {
-		c.options.Log.Info("no session with the parent", "since", silence.Since.UTC().Format(time.RFC3339), "attempts", silence.Attempts, "retry", wait.String(), "error", err.Error())
+		c.options.Log.Info("no session with the parent", "since", silence.Since.UTC().Format(time.RFC3339),
+			"attempts", silence.Attempts, "retry", wait.String(), "error", err.Error())
 	})
 }
 
-// connect runs one session on a connection of its own. It returns how long the session lasted, and
+// connect runs a session on a connection of its own. It returns how long the session lasted, and
 // why it ended.
 func (c *Client) connect(ctx context.Context) (time.Duration, error) {
+	// The parent and the first message are read anew for each session.
 	parent, err := c.options.Parent(ctx)
 	if err != nil {
 		return 0, err
@@ -88,34 +94,45 @@ func (c *Client) connect(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
+
+	// Nothing is dialled before the first stream.
 	conn, err := grpc.NewClient("passthrough:///"+parent.Address,
-		grpc.WithTransportCredentials(credentials.NewTLS(parent.TLS)), grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(),
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: c.options.Keepalive, Timeout: min(keepaliveWithin, c.options.Keepalive), PermitWithoutStream: true}),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)), grpc.WithMaxHeaderListSize(maxHeaders))
+		grpc.WithTransportCredentials(credentials.NewTLS(parent.TLS)),
+		grpc.WithDisableServiceConfig(),
+		grpc.WithDisableRetry(),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{
+			Time:                c.options.Keepalive,
+			Timeout:             min(keepaliveWithin, c.options.Keepalive),
+			PermitWithoutStream: true,
+		}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
+		grpc.WithMaxHeaderListSize(maxHeaders))
 	if err != nil {
 		return 0, fmt.Errorf("parent %q: %w", parent.Address, err)
 	}
 	defer func() { _ = conn.Close() }() // There is nothing to be done about it.
-	n := &childSession{out: make(chan *wire.FromChild), bulk: make(chan *wire.Part), changed: make(chan struct{}, 1)}
+
+	// The cause that ended the session says more than the error of its stream.
+	n := &childSession{messages: make(chan *wire.FromChild), parts: make(chan *wire.Part), changed: make(chan struct{}, 1)}
 	n.ctx, n.end = context.WithCancelCause(ctx)
 	defer n.end(errors.New("the session is over"))
-	lasted, err := c.serve(ctx, n, conn, ready)
+	duration, err := c.serve(ctx, n, conn, ready)
 	if cause := context.Cause(n.ctx); cause != nil && ctx.Err() == nil {
-		err = cause // More than that the stream was cancelled.
+		err = cause
 	}
-	return lasted, fmt.Errorf("parent %q: %w", parent.Address, err)
+	return duration, fmt.Errorf("parent %q: %w", parent.Address, err)
 }
 
-// errSlow: there was no Welcome in time.
+// errSlow ends a session that has not begun within welcomeWithin.
 var errSlow = errors.New("no session in time")
 
 // serve begins a session, and serves it until it ends.
 func (c *Client) serve(ctx context.Context, n *childSession, conn *grpc.ClientConn, ready *wire.AgentReady) (time.Duration, error) {
 	// The first stream begins with AgentReady, and is answered with Welcome.
-	hurry := time.AfterFunc(welcomeWithin, func() { n.end(errSlow) })
-	defer hurry.Stop()
-	both := grpc.StreamDesc{ServerStreams: true, ClientStreams: true}
-	raw, err := conn.NewStream(n.ctx, &both, "/"+serviceName+"/"+connectName)
+	timeout := time.AfterFunc(welcomeWithin, func() { n.end(errSlow) })
+	defer timeout.Stop()
+	desc := grpc.StreamDesc{ServerStreams: true, ClientStreams: true}
+	raw, err := conn.NewStream(n.ctx, &desc, "/"+serviceName+"/"+connectName)
 	if err != nil {
 		return 0, err
 	}
@@ -137,7 +154,7 @@ func (c *Client) serve(ctx context.Context, n *childSession, conn *grpc.ClientCo
 	n.number = welcome.GetSession()
 
 	// The second stream belongs to the same session.
-	raw, err = conn.NewStream(n.ctx, &both, "/"+serviceName+"/"+bulkName)
+	raw, err = conn.NewStream(n.ctx, &desc, "/"+serviceName+"/"+bulkName)
 	if err != nil {
 		return 0, err
 	}
@@ -146,7 +163,7 @@ func (c *Client) serve(ctx context.Context, n *childSession, conn *grpc.ClientCo
 		_, err = bulk.Recv() // It knows why.
 		return 0, err
 	}
-	if !hurry.Stop() {
+	if !timeout.Stop() {
 		return 0, errSlow
 	}
 
@@ -157,25 +174,29 @@ func (c *Client) serve(ctx context.Context, n *childSession, conn *grpc.ClientCo
 
 	// Each stream has a reader and a writer. The first of them to fail ends the session.
 	join := joiner{
-		session: n.number, wanted: func(string) bool { return true },
-		whole: func(id string, request []byte) { c.handlePivot(ctx, id, request) },
+		session: n.number,
+		wanted:  func(string) bool { return true },
+		deliver: func(id string, request []byte) { c.handlePivot(ctx, id, request) },
 	}
 	go func() {
-		n.end(read(n.ctx, stream.Recv, newLimit(), func(m *wire.FromParent) error { c.receive(ctx, m); return nil }))
+		n.end(read(n.ctx, stream.Recv, newLimit(), func(m *wire.FromParent) error {
+			c.receive(ctx, m)
+			return nil
+		}))
 	}()
 	go func() { n.end(read(n.ctx, bulk.Recv, newLimit(), join.add)) }()
-	go func() { n.end(write(n.ctx, n.bulk, bulk.Send)) }()
+	go func() { n.end(write(n.ctx, n.parts, bulk.Send)) }()
 	err = c.write(n, stream, heartbeatEvery(welcome))
 	return time.Since(begun), err
 }
 
-// welcomeWithin is how long a session has to begin, with the dial.
+// welcomeWithin bounds the begin of a session, with the dial.
 const welcomeWithin = 30 * time.Second
 
 // heartbeatEvery returns the interval that the parent wants, between 10 ms and a minute.
 func heartbeatEvery(m *wire.Welcome) time.Duration {
-	const least, most = 10, 60_000
-	return time.Duration(min(max(m.GetHeartbeatMs(), least), most)) * time.Millisecond
+	const lowest, highest = 10, 60_000
+	return time.Duration(min(max(m.GetHeartbeatMs(), lowest), highest)) * time.Millisecond
 }
 
 // begin makes a session the current one.
@@ -186,7 +207,8 @@ func (c *Client) begin(n *childSession, pins []string) {
 	silence := c.silence
 	c.mu.Unlock()
 	c.logBegin.Do(func() {
-		c.options.Log.Info("a session with the parent has begun", "session", n.number, "without", silence.Since.UTC().Format(time.RFC3339), "attempts", silence.Attempts)
+		c.options.Log.Info("a session with the parent has begun", "session", n.number,
+			"without", silence.Since.UTC().Format(time.RFC3339), "attempts", silence.Attempts)
 	})
 	c.request(func() { c.status = true })
 }
@@ -214,15 +236,15 @@ func (c *Client) write(n *childSession, stream *clientConnect, every time.Durati
 			return context.Cause(n.ctx)
 		case <-tick.C:
 			m = c.heartbeat()
-		case m = <-n.out:
+		case m = <-n.messages:
 		case <-n.changed:
 			if err := c.sendLevels(&sent, stream); err != nil {
-				return n.why(err)
+				return n.cause(err)
 			}
 			continue
 		}
 		if err := stream.Send(m); err != nil {
-			return n.why(err)
+			return n.cause(err)
 		}
 	}
 }
@@ -230,9 +252,9 @@ func (c *Client) write(n *childSession, stream *clientConnect, every time.Durati
 // sendLevels sends the levels that were not sent yet.
 func (c *Client) sendLevels(sent *levels, stream *clientConnect) error {
 	c.mu.Lock()
-	now := c.levels
+	latest := c.levels
 	c.mu.Unlock()
-	for i, m := range now {
+	for i, m := range latest {
 		if m == nil || m == sent[i] {
 			continue
 		}
@@ -244,9 +266,9 @@ func (c *Client) sendLevels(sent *levels, stream *clientConnect) error {
 	return nil
 }
 
-// why waits a second for the error of the reader, which knows why nothing can be sent. It returns
-// err if there is none.
-func (n *childSession) why(err error) error {
+// why waits a second for the reader's error, which explains why nothing can be sent. It returns err
+// if the reader has no error.
+func (n *childSession) cause(err error) error {
 	select {
 	case <-n.ctx.Done():
 		return context.Cause(n.ctx)
@@ -255,6 +277,7 @@ func (n *childSession) why(err error) error {
 	}
 }
 
+// heartbeat returns the message of a heartbeat.
 func (c *Client) heartbeat() *wire.FromChild {
 	m := &wire.Heartbeat{SentUnixMs: time.Now().UnixMilli()}
 	if c.options.State != nil {
@@ -263,7 +286,7 @@ func (c *Client) heartbeat() *wire.FromChild {
 	return &wire.FromChild{Message: &wire.FromChild_Heartbeat{Heartbeat: m}}
 }
 
-// receive handles what the parent sends on Connect.
+// receive handles a message of the parent on Connect.
 func (c *Client) receive(ctx context.Context, m *wire.FromParent) {
 	switch m := m.GetMessage().(type) {
 	case *wire.FromParent_Pivot:

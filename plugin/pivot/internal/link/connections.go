@@ -21,10 +21,10 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/enrol"
 )
 
-// connections are those of a server, by the public key of the peer. One is known before its
-// key is authorised, so that none escapes a drop.
+// connections holds the connections of a server, by the public key of the peer. A connection is
+// listed before its key is authorised, so that no connection escapes a drop.
 type connections struct {
-	// pending are those that have not shown a certificate yet.
+	// pending counts the connections that have not shown a certificate yet.
 	pending *enrol.Shares
 
 	mu    sync.Mutex
@@ -35,76 +35,79 @@ func newConnections() *connections {
 	return &connections{pending: enrol.NewShares(maxPending, maxPendingEach), byKey: map[string][]*connection{}}
 }
 
-// connection is one of a child.
+// connection is a connection that a child has opened.
 type connection struct {
 	net.Conn
-	all *connections
-	// known ends its share of those that are pending.
-	known func()
-	// limit is the rate at which messages are read.
+	owner *connections
+	// known ends its share of the pending connections.
+	release func()
+	// limit bounds the rate at which messages are read.
 	limit *rate.Limiter
-	// tls and key are set by the handshake. The key is as enrol.PublicKeySum has it.
+	// tls and key are set by the handshake. The key comes from enrol.PublicKeySum.
 	tls tls.ConnectionState
 	key string
-	// session is the one that was begun on it; there is one at most.
+	// session is the session of the connection, which has one at most.
 	session atomic.Pointer[session]
 }
 
+// newLimit returns the limit for the messages of a stream.
 func newLimit() *rate.Limiter { return rate.NewLimiter(messageRate, messageBurst) }
 
-// tracked is a listener of connections.
+// tracked is a listener that records its connections.
 type tracked struct {
 	net.Listener
-	all *connections
+	connections *connections
 }
 
+// listen returns a listener that records the connections of another.
 func (c *connections) listen(l net.Listener) net.Listener { return tracked{l, c} }
 
-// Accept implements [net.Listener]. It closes connections beyond the limits of those that are
-// pending: a client needs no certificate to open them, so they must not keep children out.
+// Accept implements [net.Listener]. It closes connections beyond the limits of pending connections:
+// a client needs no certificate to open them, so they must not keep children out.
 func (l tracked) Accept() (net.Conn, error) {
 	for {
-		c, err := l.Listener.Accept()
+		conn, err := l.Listener.Accept()
 		if err != nil {
 			return nil, err
 		}
-		if known, ok := l.all.pending.Take(c.RemoteAddr()); ok {
-			return &connection{Conn: c, all: l.all, known: known, limit: newLimit()}, nil
+		if release, ok := l.connections.pending.Take(conn.RemoteAddr()); ok {
+			return &connection{Conn: conn, owner: l.connections, release: release, limit: newLimit()}, nil
 		}
-		_ = c.Close() // A child tries again.
+		_ = conn.Close() // A child tries again.
 	}
 }
 
-// identify notes the key of a connection. If one key has too many connections, the oldest is cut:
-// the other ones may be half-open.
+// identify notes the key of a connection. If a key has too many connections, the oldest is cut,
+// which may be half-open.
 func (c *connection) identify(state tls.ConnectionState) error {
 	key, err := enrol.PublicKeySum(state.PeerCertificates[0].PublicKey)
 	if err != nil {
 		return err
 	}
-	c.known()
-	c.all.mu.Lock()
+	c.release()
+	c.owner.mu.Lock()
 	c.tls = state
 	c.key = key
-	same := append(c.all.byKey[c.key], c)
-	c.all.byKey[c.key] = same
-	c.all.mu.Unlock()
-	if len(same) > maxPerKey {
-		_ = same[0].Close() // It is gone, or goes.
+	conns := append(c.owner.byKey[c.key], c)
+	c.owner.byKey[c.key] = conns
+	c.owner.mu.Unlock()
+	if len(conns) > maxPerKey {
+		_ = conns[0].Close() // It is gone, or goes.
 	}
 	return nil
 }
 
 // Close implements [net.Conn].
 func (c *connection) Close() error {
-	c.known()
-	c.all.mu.Lock()
-	if same := slices.DeleteFunc(slices.Clone(c.all.byKey[c.key]), func(o *connection) bool { return o == c }); len(same) > 0 {
-		c.all.byKey[c.key] = same
+	c.release()
+	c.owner.mu.Lock()
+	conns := slices.DeleteFunc(slices.Clone(c.owner.byKey[c.key]), func(o *connection) bool { return o == c })
+	if len(conns) > 0 {
+		c.owner.byKey[c.key] = conns
 	} else {
-		delete(c.all.byKey, c.key)
+		delete(c.owner.byKey, c.key)
 	}
-	c.all.mu.Unlock()
+	c.owner.mu.Unlock()
 	return c.Conn.Close()
 }
 
@@ -112,23 +115,23 @@ func (c *connection) Close() error {
 // that does not read.
 func (c *connections) drop(key string) {
 	c.mu.Lock()
-	same := c.byKey[key]
+	conns := c.byKey[key]
 	c.mu.Unlock()
-	for _, one := range same {
-		if s := one.session.Load(); s != nil {
+	for _, conn := range conns {
+		if s := conn.session.Load(); s != nil {
 			s.end(status.Error(codes.PermissionDenied, "the key is blocked"))
 		}
-		_ = one.Close() // It is gone, or goes.
+		_ = conn.Close() // It is gone, or goes.
 	}
 }
 
-// guard is TLS that ties a stream to its connection.
+// guard adds the connection to the identity that TLS has verified.
 type guard struct {
 	credentials.TransportCredentials
 	refused func(peer net.Addr, err error)
 }
 
-// identity is what a stream knows of its peer.
+// identity is the verified peer of a stream.
 type identity struct {
 	credentials.TLSInfo
 	connection *connection
@@ -150,13 +153,15 @@ func (g guard) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, er
 	return conn, info, nil
 }
 
+// identify returns the identity of the peer of a connection, and notes its key there.
 func identify(raw net.Conn, info credentials.AuthInfo) (credentials.AuthInfo, error) {
 	c, tracked := raw.(*connection)
 	t, verified := info.(credentials.TLSInfo)
 	if !tracked || !verified || len(t.State.VerifiedChains) == 0 {
 		return nil, errors.New("the certificate of the client was not verified: set ClientAuth to RequireAndVerifyClientCert")
 	}
-	return identity{t, c}, c.identify(t.State)
+	err := c.identify(t.State)
+	return identity{t, c}, err
 }
 
 // Clone implements [credentials.TransportCredentials].

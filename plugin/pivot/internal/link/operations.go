@@ -12,29 +12,29 @@ import (
 )
 
 const (
-	// maxOperations is how many wait or are under way: a parent has one, and one more of each
-	// of its processes that has ended meanwhile.
+	// maxOperations bounds the operations that wait or are under way: a parent has one, and another
+	// for each of its processes that has ended meanwhile.
 	maxOperations = 8
-	// remembered is how many answers are.
+	// remembered is the number of answers that are kept.
 	remembered = 8
 )
 
-// handlePivot carries a request out, or sends its answer again. It does not wait.
+// handlePivot begins to carry a request out, or to send its answer again. It does not wait.
 func (c *Client) handlePivot(ctx context.Context, id string, request []byte) {
 	o := &c.operations
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if op := o.known[id]; op != nil {
+	if op := o.byID[id]; op != nil {
 		if op.answer != nil {
 			go c.reply(id, op.answer)
 		}
-		return // Or it will be sent in the session that there is then.
+		return // An answer that is still missing is sent in the session of its time.
 	}
-	if len(o.known)-len(o.done) >= maxOperations {
+	if len(o.byID)-len(o.done) >= maxOperations {
 		go c.reply(id, marshal(refused(state.Unavailable, "%d requests are under way", maxOperations)))
 		return
 	}
-	o.known[id] = &operation{}
+	o.byID[id] = &operation{}
 	go c.carryOut(ctx, id, request)
 }
 
@@ -49,16 +49,18 @@ func (c *Client) carryOut(ctx context.Context, id string, request []byte) {
 	}
 	answer := marshal(c.answer(ctx, request))
 	if ctx.Err() != nil {
-		return // It may be about that, and the process ends.
+		return // The answer may be about the end of ctx, and the process ends.
 	}
 	if len(answer) > maxPayload {
 		answer = marshal(refused(state.Failed, "the answer has %d bytes: at most %d are sent", len(answer), maxPayload))
 	}
+
+	// Remember the answer, and forget the oldest.
 	o.mu.Lock()
-	o.known[id].answer = answer
+	o.byID[id].answer = answer
 	o.done = append(o.done, id)
 	if len(o.done) > remembered {
-		delete(o.known, o.done[0])
+		delete(o.byID, o.done[0])
 		o.done = o.done[1:]
 	}
 	o.mu.Unlock()
@@ -71,35 +73,38 @@ func (c *Client) answer(ctx context.Context, request []byte) (out state.Response
 	if err := decode(request, &r); err != nil {
 		return refused(state.Failed, "the request cannot be read: %s", err)
 	}
-	if c.survive("carrying out a request of the parent", func() { out = c.options.Handler.Pivot(ctx, r) }) != nil {
+	problem := c.survive("carrying out a request of the parent", func() { out = c.options.Handler.Pivot(ctx, r) })
+	if problem != nil {
 		return refused(state.Failed, "the request ended in a panic: see the log of the agent")
 	}
 	return out
 }
 
+// marshal returns the JSON of a response.
 func marshal(r state.Response) []byte {
 	data, err := json.Marshal(r)
 	if err != nil {
-		data, _ = json.Marshal(refused(state.Failed, "the answer cannot be written: %s", err)) // Of strings only.
+		data, _ = json.Marshal(refused(state.Failed, "the answer cannot be written: %s", err)) // It has only strings.
 	}
 	return data
 }
 
-// reply sends an answer in the current session. What cannot be sent is no error: if there is no
-// session, or it ends, the parent sends the request again.
+// reply sends an answer in the current session. An answer that cannot be sent is dropped: if there
+// is no session, or it ends, the parent sends the request again.
 func (c *Client) reply(id string, answer []byte) {
 	n := c.session()
 	if n == nil {
 		return
 	}
 	if len(answer) <= inline {
-		_ = put(n.ctx, n.ctx, n.out, &wire.FromChild{Message: &wire.FromChild_Reply{Reply: &wire.Reply{OpId: id, Response: answer}}})
+		reply := &wire.Reply{OpId: id, Response: answer}
+		_ = put(n.ctx, n.ctx, n.messages, &wire.FromChild{Message: &wire.FromChild_Reply{Reply: reply}})
 		return
 	}
 	n.replying.Lock() // Parts of another answer must not come between.
 	defer n.replying.Unlock()
 	for p := range partsOf(n.number, id, answer) {
-		if put(n.ctx, n.ctx, n.bulk, p) != nil {
+		if put(n.ctx, n.ctx, n.parts, p) != nil {
 			return
 		}
 	}

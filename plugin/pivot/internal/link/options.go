@@ -13,10 +13,10 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/link/wire"
 )
 
-// Events are called with what children report. The cluster is that of the certificate, and
-// the messages are as the child made them: at most 16 KiB, and not to be trusted. Those of one
-// cluster are called one after the other, and its next message is read once they return. Nil
-// ones are skipped.
+// Events are called with the reports of children. The cluster comes from the certificate. The
+// messages are as the child made them: at most 16 KiB, and not to be trusted. The events of a
+// cluster are called one after the other, and its next message is read once they return. Nil events
+// are skipped.
 type Events struct {
 	// AgentReady begins a session; its error ends it, and is sent to the child.
 	AgentReady        func(ctx context.Context, cluster string, m *wire.AgentReady) error
@@ -24,41 +24,41 @@ type Events struct {
 	ClusterHealth     func(ctx context.Context, cluster string, m *wire.ClusterHealth)
 	BootstrapComplete func(ctx context.Context, cluster string, m *wire.BootstrapComplete)
 	PivotComplete     func(ctx context.Context, cluster string, m *wire.PivotComplete)
-	// Lost: nothing was received since the given time, for as long as ServerOptions.Lost. It is
-	// called once, until the child is there again.
+	// Lost is called once nothing was received since a time, for as long as ServerOptions.Lost. It
+	// is not called again until the child is back.
 	Lost func(cluster string, since time.Time)
 }
 
-// ServerOptions are those of a Server. The zero value is good for those that state a default.
+// ServerOptions configure a Server. Options that state a default may be zero.
 type ServerOptions struct {
 	// TLS has to verify the certificate of the client.
 	TLS *tls.Config
-	// Authorize is the cluster of a connection, whose certificate TLS has verified: see
+	// Authorize returns the cluster of a connection, whose certificate TLS has verified: see
 	// enrol.PeerOf. It is called at the begin of each session; its error is sent to the child.
 	Authorize func(ctx context.Context, peer tls.ConnectionState) (cluster string, err error)
-	// Session is the number of a new session of a cluster: higher than all before, also than
-	// those of a Server that has ended.
+	// Session returns the number of a new session of a cluster: higher than all before, also the
+	// numbers that a Server which has ended has used.
 	Session func(ctx context.Context, cluster string) (int64, error)
-	// Pins are those of the authorities of the parent now: a child that has others renews its
+	// Pins returns the pins of the parent's current authorities: a child that has others renews its
 	// certificate. It may be nil.
 	Pins   func() []string
 	Events Events
-	// Heartbeat is the interval between two heartbeats of a child, 15 s.
+	// Heartbeat is the interval between two heartbeats of a child, 15 s by default.
 	Heartbeat time.Duration
-	// Lost is how long nothing is received until a child is lost, 60 s.
+	// Lost is the time without a message until a child is lost, 60 s by default.
 	Lost time.Duration
-	// Patience is how long a call waits for a session, 90 s.
+	// Patience bounds how long a call waits for a session, 90 s by default.
 	Patience time.Duration
-	// Answer is how long a call waits for its answer in all, 15 min.
+	// Answer bounds how long a call waits for its answer in all, 15 min by default.
 	Answer time.Duration
-	// Connections is how many there are at most, 4,096. Others wait.
+	// Connections bounds the open connections, 4,096 by default. Others wait.
 	Connections int
-	// Log takes connections that are refused, and sessions that end.
+	// Log receives connections that are refused, and sessions that end.
 	Log logr.Logger
 }
 
-// Limits of what a peer can make the other end do. A peer that sends more than messageRate is
-// read no faster, so that flow control holds it up.
+// Limits for the work that a peer causes at the other end. A peer that sends more than messageRate
+// is read no faster, so that flow control holds it up.
 const (
 	maxMessage      = 1 << 20  // bytes of any message
 	maxLevel        = 16 << 10 // bytes of a message of a child, but for replies

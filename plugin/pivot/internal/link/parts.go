@@ -18,9 +18,9 @@ import (
 )
 
 // put hands a message to the writer of a session, unless the session or the caller ends before.
-func put[M any](ctx, session context.Context, out chan<- *M, m *M) error {
+func put[M any](ctx, session context.Context, queue chan<- *M, m *M) error {
 	select {
-	case out <- m:
+	case queue <- m:
 		return nil
 	case <-session.Done():
 		return context.Cause(session)
@@ -29,13 +29,13 @@ func put[M any](ctx, session context.Context, out chan<- *M, m *M) error {
 	}
 }
 
-// write sends what is put until the session ends.
-func write[M any](session context.Context, out <-chan *M, send func(*M) error) error {
+// write sends the messages of a queue until the session ends.
+func write[M any](session context.Context, queue <-chan *M, send func(*M) error) error {
 	for {
 		select {
 		case <-session.Done():
 			return context.Cause(session)
-		case m := <-out:
+		case m := <-queue:
 			if err := send(m); err != nil {
 				return err
 			}
@@ -43,7 +43,7 @@ func write[M any](session context.Context, out <-chan *M, send func(*M) error) e
 	}
 }
 
-// read calls handle with what is received, at the rate of the limit, until the session ends.
+// read calls handle with each message, at the rate of the limit, until the session ends.
 func read[M any](session context.Context, receive func() (*M, error), limit *rate.Limiter, handle func(*M) error) error {
 	for {
 		m, err := receive()
@@ -60,9 +60,9 @@ func read[M any](session context.Context, receive func() (*M, error), limit *rat
 }
 
 const (
-	// inline is what is sent on Connect; more goes in parts.
+	// inline bounds the bytes that are sent on Connect; larger payloads go in parts.
 	inline = 16 << 10
-	// partSize is small enough that other streams of the connection wait for none.
+	// partSize is small enough that other streams of the connection do not wait for a part.
 	partSize = 64 << 10
 )
 
@@ -71,7 +71,8 @@ func partsOf(session int64, id string, data []byte) iter.Seq[*wire.Part] {
 	return func(yield func(*wire.Part) bool) {
 		for {
 			n := min(partSize, len(data))
-			if !yield(&wire.Part{Session: session, OpId: id, Data: data[:n], Last: n == len(data)}) || n == len(data) {
+			last := n == len(data)
+			if !yield(&wire.Part{Session: session, OpId: id, Data: data[:n], Last: last}) || last {
 				return
 			}
 			data = data[n:]
@@ -81,20 +82,20 @@ func partsOf(session int64, id string, data []byte) iter.Seq[*wire.Part] {
 
 // decode reads the JSON of a peer. A text of very many empty values would take a hundred times
 // its size in memory.
-func decode(data []byte, into any) error {
+func decode(data []byte, target any) error {
 	if n := bytes.Count(data, []byte(",")); n > maxValues {
 		return fmt.Errorf("it has %d commas: at most %d are read", n, maxValues)
 	}
-	return json.Unmarshal(data, into)
+	return json.Unmarshal(data, target)
 }
 
 // joiner makes payloads of their parts.
 type joiner struct {
 	session int64
-	// wanted says which payloads are; others are read and dropped.
+	// wanted reports whether a payload is kept; others are read and dropped.
 	wanted func(id string) bool
-	// whole takes a payload.
-	whole func(id string, data []byte)
+	// whole receives a complete payload.
+	deliver func(id string, data []byte)
 
 	id   string
 	data []byte
@@ -116,7 +117,7 @@ func (j *joiner) add(p *wire.Part) error {
 	}
 	j.data = append(j.data, p.GetData()...)
 	if p.GetLast() {
-		j.whole(j.id, j.data)
+		j.deliver(j.id, j.data)
 		j.id, j.data = "", nil
 	}
 	return nil

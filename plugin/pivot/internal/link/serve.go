@@ -26,23 +26,30 @@ import (
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	server := grpc.NewServer(s.grpc()...)
 	defer server.Stop()
+	connect := func(_ any, stream grpc.ServerStream) error { return s.connect(stream) }
+	bulk := func(_ any, stream grpc.ServerStream) error { return s.serveBulk(stream) }
 	server.RegisterService(&grpc.ServiceDesc{
-		ServiceName: serviceName, HandlerType: (*any)(nil),
+		ServiceName: serviceName,
+		HandlerType: (*any)(nil),
 		Streams: []grpc.StreamDesc{
-			{StreamName: connectName, Handler: func(_ any, stream grpc.ServerStream) error { return s.connect(stream) }, ServerStreams: true, ClientStreams: true},
-			{StreamName: bulkName, Handler: func(_ any, stream grpc.ServerStream) error { return s.serveBulk(stream) }, ServerStreams: true, ClientStreams: true},
+			{StreamName: connectName, Handler: connect, ServerStreams: true, ClientStreams: true},
+			{StreamName: bulkName, Handler: bulk, ServerStreams: true, ClientStreams: true},
 		},
 	}, s)
+
+	// When ctx ends, end the sessions, and stop the server without waiting for long.
 	ended := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(ended)
-		for _, c := range s.all() {
+		for _, c := range s.allChildren() {
 			c.cut(status.Error(codes.Unavailable, "the parent is being stopped"))
 		}
 		hurry := time.AfterFunc(stopWithin, server.Stop)
 		defer hurry.Stop()
 		server.GracefulStop()
 	})
+
+	// An error of the listener counts only if the server was not stopped.
 	err := server.Serve(s.connections.listen(netutil.LimitListener(l, s.options.Connections)))
 	if !stop() {
 		<-ended
@@ -56,9 +63,13 @@ func (s *Server) grpc() []grpc.ServerOption {
 	const buffer = 4 << 10
 	return []grpc.ServerOption{
 		grpc.Creds(guard{credentials.NewTLS(s.options.TLS), s.logRefused}),
-		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage), grpc.MaxHeaderListSize(maxHeaders), grpc.MaxConcurrentStreams(maxStreams),
+		grpc.MaxRecvMsgSize(maxMessage),
+		grpc.MaxSendMsgSize(maxMessage),
+		grpc.MaxHeaderListSize(maxHeaders),
+		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.ConnectionTimeout(handshakeWithin),
-		grpc.ReadBufferSize(buffer), grpc.WriteBufferSize(buffer),
+		grpc.ReadBufferSize(buffer),
+		grpc.WriteBufferSize(buffer),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: time.Minute, Time: keepaliveEvery, Timeout: keepaliveWithin}),
 		// A client that keeps to its 30 s is not cut for a ping that comes early.
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveEvery / 3, PermitWithoutStream: true}),
@@ -81,8 +92,10 @@ func open[In, Out any](raw grpc.ServerStream) (*connection, *grpc.GenericServerS
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	hurry := time.AfterFunc(readyWithin, func() { _ = c.Close() })
-	defer hurry.Stop()
+
+	// Wait for the first message.
+	timeout := time.AfterFunc(readyWithin, func() { _ = c.Close() })
+	defer timeout.Stop()
 	if err := c.limit.Wait(raw.Context()); err != nil {
 		return nil, nil, nil, err
 	}
@@ -101,7 +114,7 @@ func (s *Server) connect(raw grpc.ServerStream) error {
 	return err
 }
 
-// logEnd logs the end of a session, or why there is none.
+// logEnd logs the end of a session, or why it did not begin.
 func (s *Server) logEnd(c *connection, err error) {
 	if !s.lines.Allow() {
 		return
@@ -113,6 +126,7 @@ func (s *Server) logEnd(c *connection, err error) {
 	log.Info("a session has ended", "reason", err.Error())
 }
 
+// serveSession begins a session with its first message, and serves it until it ends.
 func (s *Server) serveSession(c *connection, stream *grpc.GenericServerStream[wire.FromChild, wire.FromParent], first *wire.FromChild) error {
 	if first.GetAgentReady().GetProtocol() < 1 || proto.Size(first) > maxLevel {
 		return status.Errorf(codes.InvalidArgument, "a session begins with AgentReady of protocol 1 or later, of at most %d bytes", maxLevel)
@@ -125,8 +139,12 @@ func (s *Server) serveSession(c *connection, stream *grpc.GenericServerStream[wi
 	defer child.leave(n)
 
 	// A session begins with a certificate, and ends with it.
-	expiry := time.AfterFunc(time.Until(c.tls.PeerCertificates[0].NotAfter), func() { n.end(status.Error(codes.Unauthenticated, "the certificate has expired")) })
+	expiry := time.AfterFunc(time.Until(c.tls.PeerCertificates[0].NotAfter), func() {
+		n.end(status.Error(codes.Unauthenticated, "the certificate has expired"))
+	})
 	defer expiry.Stop()
+
+	// Welcome the child, and serve Connect in both directions.
 	welcome := &wire.Welcome{Session: n.number, HeartbeatMs: s.options.Heartbeat.Milliseconds(), Pins: s.options.Pins()}
 	if err := stream.Send(&wire.FromParent{Message: &wire.FromParent_Welcome{Welcome: welcome}}); err != nil {
 		return err
@@ -138,13 +156,15 @@ func (s *Server) serveSession(c *connection, stream *grpc.GenericServerStream[wi
 		}
 		n.end(err)
 	}()
-	return write(n.ctx, n.out, stream.Send)
+	return write(n.ctx, n.messages, stream.Send)
 }
 
+// errSecond refuses a second session on a connection.
 var errSecond = status.Error(codes.ResourceExhausted, "one session per connection")
 
-// begin authorises a connection, and makes its session the one of the cluster.
+// begin authorises a connection, and makes its session the current session of the cluster.
 func (s *Server) begin(ctx context.Context, c *connection) (*session, error) {
+	// Only so many sessions begin at once.
 	if c.session.Load() != nil {
 		return nil, errSecond
 	}
@@ -154,6 +174,8 @@ func (s *Server) begin(ctx context.Context, c *connection) (*session, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+
+	// Authorise the certificate, and take the next number of its cluster.
 	cluster, err := s.options.Authorize(ctx, c.tls)
 	if err != nil {
 		return nil, status.Error(codes.PermissionDenied, err.Error())
@@ -166,12 +188,24 @@ func (s *Server) begin(ctx context.Context, c *connection) (*session, error) {
 	if err != nil {
 		return nil, status.Error(codes.Unavailable, err.Error())
 	}
-	n := &session{cluster: cluster, number: number, connection: c, out: make(chan *wire.FromParent), bulk: make(chan *wire.Part), answers: map[string]chan []byte{}}
+
+	// The session takes its connection, and replaces the one before.
+	n := &session{
+		cluster:    cluster,
+		number:     number,
+		connection: c,
+		messages:   make(chan *wire.FromParent),
+		parts:      make(chan *wire.Part),
+		answers:    map[string]chan []byte{},
+	}
 	n.ctx, n.cancel = context.WithCancelCause(ctx)
 	if !c.session.CompareAndSwap(nil, n) {
 		return nil, errSecond
 	}
-	return n, child.begin(n)
+	if err := child.begin(n); err != nil {
+		return nil, err
+	}
+	return n, nil
 }
 
 // serveBulk serves the second stream of a session.
@@ -181,18 +215,21 @@ func (s *Server) serveBulk(raw grpc.ServerStream) error {
 		return err
 	}
 	n := c.session.Load()
-	if n == nil || n.number != first.GetSession() || !n.bulked.CompareAndSwap(false, true) {
+	isSession := n != nil && n.number == first.GetSession()
+	if !isSession || !n.bulked.CompareAndSwap(false, true) {
 		return status.Errorf(codes.FailedPrecondition, "session %d is not the one of this connection, or has its Bulk", first.GetSession())
 	}
+
+	// Read and write parts until the session ends.
 	child := s.child(n.cluster)
-	join := joiner{session: n.number, wanted: n.awaits, whole: n.deliverAnswer}
+	join := joiner{session: n.number, wanted: n.awaits, deliver: n.deliverAnswer}
 	go func() {
 		n.end(read(n.ctx, stream.Recv, c.limit, func(p *wire.Part) error {
 			child.noteSeen()
 			return join.add(p)
 		}))
 	}()
-	err = write(n.ctx, n.bulk, stream.Send)
+	err = write(n.ctx, n.parts, stream.Send)
 	n.end(err)
 	return err
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/link/wire"
 )
 
-// Server is the end of the parent. Children of all clusters share it.
+// Server is the parent's end of the link. Children of all clusters share it.
 type Server struct {
 	options     ServerOptions
 	connections *connections
@@ -41,25 +41,35 @@ func NewServer(o ServerOptions) (*Server, error) {
 	o.Answer = cmp.Or(o.Answer, 15*time.Minute)
 	o.Connections = cmp.Or(o.Connections, 4096)
 	return &Server{
-		options: o, connections: newConnections(),
-		admitting: make(chan struct{}, admittedAtOnce), lines: rate.NewLimiter(linesRate, linesBurst), children: map[string]*child{},
+		options:     o,
+		connections: newConnections(),
+		admitting:   make(chan struct{}, admittedAtOnce),
+		lines:       rate.NewLimiter(linesRate, linesBurst),
+		children:    map[string]*child{},
 	}, nil
 }
 
-// child returns what the server knows of a cluster. It makes an entry if there is none, because a
-// call may wait for the first session.
+// child returns the server's state of a cluster. It makes an entry if there is none, because a call
+// may wait for the first session.
 func (s *Server) child(cluster string) *child {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.children[cluster]
 	if c == nil {
-		c = &child{options: &s.options, cluster: cluster, calling: make(chan struct{}, 1), sessions: rate.NewLimiter(sessionRate, sessionBurst), changed: make(chan struct{})}
+		c = &child{
+			options:  &s.options,
+			cluster:  cluster,
+			calling:  make(chan struct{}, 1),
+			sessions: rate.NewLimiter(sessionRate, sessionBurst),
+			changed:  make(chan struct{}),
+		}
 		s.children[cluster] = c
 	}
 	return c
 }
 
-func (s *Server) all() []*child {
+// all returns the children.
+func (s *Server) allChildren() []*child {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := make([]*child, 0, len(s.children))
@@ -76,8 +86,8 @@ func (s *Server) Connected(cluster string) bool { return s.child(cluster).curren
 // returns it. Authorize has to refuse it from then on.
 func (s *Server) Drop(publicKeySum string) { s.connections.drop(publicKeySum) }
 
-// Bootstrap sends what a cluster begins with. It returns ErrAway if the child has no session. The
-// answer is the event BootstrapComplete.
+// Bootstrap sends the first objects of a cluster. It returns ErrAway if the child has no session.
+// The answer is the event BootstrapComplete.
 func (s *Server) Bootstrap(ctx context.Context, cluster string, m *wire.Bootstrap) error {
 	return s.child(cluster).send(ctx, &wire.FromParent{Message: &wire.FromParent_Bootstrap{Bootstrap: m}})
 }
@@ -85,10 +95,12 @@ func (s *Server) Bootstrap(ctx context.Context, cluster string, m *wire.Bootstra
 // Reconcile asks a child to reconcile its PivotCluster and its certificate. It returns ErrAway if
 // the child has no session.
 func (s *Server) Reconcile(ctx context.Context, cluster string) error {
-	return s.child(cluster).send(ctx, &wire.FromParent{Message: &wire.FromParent_Reconcile{Reconcile: &wire.Reconcile{Pins: s.options.Pins()}}})
+	reconcile := &wire.Reconcile{Pins: s.options.Pins()}
+	return s.child(cluster).send(ctx, &wire.FromParent{Message: &wire.FromParent_Reconcile{Reconcile: reconcile}})
 }
 
 // StatusRequest asks a child for ClusterHealth. It returns ErrAway if the child has no session.
 func (s *Server) StatusRequest(ctx context.Context, cluster string) error {
-	return s.child(cluster).send(ctx, &wire.FromParent{Message: &wire.FromParent_StatusRequest{StatusRequest: &wire.StatusRequest{}}})
+	request := &wire.StatusRequest{}
+	return s.child(cluster).send(ctx, &wire.FromParent{Message: &wire.FromParent_StatusRequest{StatusRequest: request}})
 }

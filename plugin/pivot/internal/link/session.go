@@ -13,20 +13,20 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/link/wire"
 )
 
-// session is one of a child, on the parent.
+// session is a session of a child, on the parent.
 type session struct {
 	cluster    string
 	number     int64
 	connection net.Conn
-	// ctx ends with the session; its cause is what the child is told.
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	out    chan *wire.FromParent
-	bulk   chan *wire.Part
-	bulked atomic.Bool
+	// ctx ends with the session; its cause is sent to the child.
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
+	messages chan *wire.FromParent
+	parts    chan *wire.Part
+	bulked   atomic.Bool
 
 	mu sync.Mutex
-	// answers are awaited, by op_id.
+	// answers are the channels of the calls that wait, by op_id.
 	answers map[string]chan []byte
 }
 
@@ -43,7 +43,7 @@ func (n *session) deliverAnswer(id string, data []byte) {
 	defer n.mu.Unlock()
 	if c, ok := n.answers[id]; ok {
 		delete(n.answers, id)
-		c <- data // There is room for one.
+		c <- data // The channel has room for an answer.
 	}
 }
 
