@@ -12,13 +12,15 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 )
 
-// check returns what stands in the way.
+// check returns findings for everything that stands in the way.
 func (m *members) check(ctx context.Context, s *scan) Findings {
 	out := slices.Concat(m.copies(), m.references(s.kinds), m.forgotten())
 	for _, n := range m.graph.nodes {
 		if m.in[n] && n.token {
-			out = append(out, Finding{n.ref, fmt.Sprintf("is of type %s, and would be deleted by the controller of the target plane, which does not have its ServiceAccount", tokenType),
-				fmt.Sprintf("keep it out of the set: remove its label %s, its owner references and what names it, and have the target plane make a token of its own", clusterNameLabel)})
+			const problem = "is of type %s, and would be deleted by the controller of the target plane, which does not have its ServiceAccount"
+			const advice = "keep it out of the set: remove its label %s, its owner references and what names it, " +
+				"and have the target plane make a token of its own"
+			out = append(out, Finding{n.ref, fmt.Sprintf(problem, tokenType), fmt.Sprintf(advice, clusterNameLabel)})
 		}
 		switch {
 		case !m.in[n]:
@@ -37,7 +39,8 @@ func (m *members) copies() Findings {
 	for _, r := range m.options.Copy {
 		switch n, ok := m.graph.byRef[r]; {
 		case !ok:
-			out = append(out, Finding{r, "is to be copied, but is not there", "correct its kind, group, namespace and name, or do not ask for it"})
+			advice := "correct its kind, group, namespace and name, or do not ask for it"
+			out = append(out, Finding{r, "is to be copied, but is not there", advice})
 		case !m.copyable(n):
 			out = append(out, Finding{r, "cannot be copied: two planes would be in charge of it", "do not ask for it"})
 		}
@@ -50,38 +53,48 @@ func (m *members) references(kinds plane.Kinds) Findings {
 	var out Findings
 	for _, r := range m.target.providers {
 		if _, ok := kinds[r.GroupKind()]; !ok {
-			out = append(out, Finding{m.target.ref, fmt.Sprintf("refers to %s, a kind that is not served", r), "install the provider, or correct the reference"})
+			problem := fmt.Sprintf("refers to %s, a kind that is not served", r)
+			out = append(out, Finding{m.target.ref, problem, "install the provider, or correct the reference"})
 		} else if len(m.graph.resolve(r)) == 0 {
 			out = append(out, Finding{m.target.ref, fmt.Sprintf("refers to %s, which is not there", r), "correct the reference"})
 		}
 	}
+
+	// A class of another namespace is read only to be copied.
 	c := m.target.class
-	if c == nil || m.graph.byRef[*c] != nil || slices.Contains(m.options.Copy, *c) {
+	isKnown := c == nil || m.graph.byRef[*c] != nil
+	if isKnown || slices.Contains(m.options.Copy, *c) {
 		return out
 	}
 	if c.Namespace != m.target.ref.Namespace {
-		return append(out, Finding{*c, fmt.Sprintf("is used by %s, and is in another namespace", m.target.ref), "have it copied: it stays on the source as well"})
+		problem := fmt.Sprintf("is used by %s, and is in another namespace", m.target.ref)
+		return append(out, Finding{*c, problem, "have it copied: it stays on the source as well"})
 	}
 	return append(out, Finding{m.target.ref, fmt.Sprintf("refers to %s, which is not there", c), "correct the reference"})
 }
 
 // forgotten returns findings for Secrets and ConfigMaps that members name, and that would not be
-// moved: their controllers would miss them on the target. One that does not exist is not needed
-// yet.
+// moved: their controllers would miss them on the target. An object that does not exist is not
+// needed yet.
 func (m *members) forgotten() Findings {
-	by := map[*node][]string{}
+	// Collect the members that name each object.
+	namers := map[*node][]string{}
 	for _, n := range m.graph.nodes {
 		if !m.in[n] {
 			continue
 		}
 		for _, r := range n.refs {
-			if o := m.graph.byRef[r.Ref]; o != nil && r.Group == "" && !m.in[o] {
-				by[o] = append(by[o], fmt.Sprintf("%s at %s", n.ref, r.path))
+			o := m.graph.byRef[r.Ref]
+			isForgotten := o != nil && r.Group == "" && !m.in[o]
+			if isForgotten {
+				namers[o] = append(namers[o], fmt.Sprintf("%s at %s", n.ref, r.path))
 			}
 		}
 	}
+
+	// Report each object once.
 	var out Findings
-	for o, members := range by {
+	for o, members := range namers {
 		named := members[0]
 		if more := len(members) - 1; more > 0 {
 			named += fmt.Sprintf(", and by %d more", more)
@@ -98,8 +111,9 @@ func (m *members) shared(n *node, blind bool) Findings {
 	users := m.users(n)
 	switch {
 	case len(users) > 0:
-		// What a shared object owns is shared with it.
-		if !m.core[n] && slices.ContainsFunc(n.up, func(o *node) bool { return m.in[o] && !m.stays[o] && len(m.users(o)) > 0 }) {
+		// The dependents of a shared object are shared with it, and reported with it.
+		isShared := func(o *node) bool { return m.in[o] && !m.stays[o] && len(m.users(o)) > 0 }
+		if !m.core[n] && slices.ContainsFunc(n.up, isShared) {
 			return nil
 		}
 		advice := "have it copied: it stays on the source as well; or give each Cluster one of its own"
@@ -114,6 +128,7 @@ func (m *members) shared(n *node, blind bool) Findings {
 	return nil
 }
 
+// list names objects, sorted.
 func list(nodes []*node) string {
 	var out []string
 	for _, n := range nodes {
@@ -123,12 +138,14 @@ func list(nodes []*node) string {
 	return strings.Join(out, ", ")
 }
 
-// outside checks the owners of a member that are no members.
+// outside checks the owners of a member that are no members. A Cluster that uses the member is
+// reported by shared.
 func (m *members) outside(ctx context.Context, s *scan, n *node) Findings {
 	var out Findings
 	for _, o := range n.up {
-		if m.in[o] || o.isCluster() && m.reach[o][n] {
-			continue // The latter is shared.
+		usesIt := o.isCluster() && m.reach[o][n]
+		if m.in[o] || usesIt {
+			continue
 		}
 		whose := "belongs to no Cluster"
 		if users := m.users(o); len(users) > 0 {
@@ -153,22 +170,24 @@ func (m *members) lost(ctx context.Context, s *scan, n *node, o owner) Finding {
 	foreign := Finding{n.ref, fmt.Sprintf("its owner %s is of a kind that is not moved", o.ref), remove}
 	listed := slices.ContainsFunc(s.candidates, func(k plane.Kind) bool { return k.GroupKind() == o.ref.GroupKind() })
 	switch {
-	case listed || served && !m.exists(ctx, s.plane, kind, o):
+	case listed || (served && !m.exists(ctx, s.plane, kind, o)):
 		return Finding{n.ref, fmt.Sprintf("its owner %s with UID %q is not there", o.ref, o.uid), remove}
 	case served && kind.Group != "":
-		foreign.Advice += fmt.Sprintf(", or label its CustomResourceDefinition %s, or %s, where it is to be moved", moveLabel, hierarchyLabel)
+		const format = ", or label its CustomResourceDefinition %s, or %s, where it is to be moved"
+		foreign.Advice += fmt.Sprintf(format, moveLabel, hierarchyLabel)
 	}
 	return foreign
 }
 
-// exists reports whether an owner is there, as far as that can be known. The answer is kept,
-// because many objects may have the same owner.
+// exists reports whether an owner is there; an owner that cannot be read counts as there. The answer
+// is kept, because many objects may have the same owner.
 func (m *members) exists(ctx context.Context, p *plane.Plane, kind plane.Kind, o owner) bool {
 	if known, ok := m.known[o]; ok {
 		return known
 	}
 	there, err := p.Get(ctx, kind, o.ref)
-	m.known[o] = err == nil && string(there.GetUID()) == o.uid || plane.IgnoreNotFound(err) != nil
+	isSame := err == nil && string(there.GetUID()) == o.uid
+	m.known[o] = isSame || plane.IgnoreNotFound(err) != nil
 	return m.known[o]
 }
 
@@ -177,15 +196,21 @@ func (m *members) left(n *node) Findings {
 	if n.ref.Namespace != m.target.ref.Namespace {
 		return nil
 	}
-	moved := func(o *node) bool { return m.in[o] && !m.stays[o] }
-	if len(n.up) > 0 && !slices.ContainsFunc(n.up, func(o *node) bool { return !moved(o) }) &&
-		!slices.ContainsFunc(n.up, func(o *node) bool { return len(m.users(o)) > 0 }) {
-		return Findings{{n.ref, fmt.Sprintf("does not belong to the Cluster, but would be deleted with its owner %s", n.up[0].ref),
-			fmt.Sprintf("label the owner %s, so that it moves with what it owns; or have the owner copied: it stays on the source as well", hierarchyLabel)}}
+
+	// The garbage collector deletes an object whose owners are all moved.
+	isKept := func(o *node) bool { return !m.in[o] || m.stays[o] || len(m.users(o)) > 0 }
+	if len(n.up) > 0 && !slices.ContainsFunc(n.up, isKept) {
+		const advice = "label the owner %s, so that it moves with what it owns; or have the owner copied: it stays on the source as well"
+		problem := fmt.Sprintf("does not belong to the Cluster, but would be deleted with its owner %s", n.up[0].ref)
+		return Findings{{n.ref, problem, fmt.Sprintf(advice, hierarchyLabel)}}
 	}
-	if n.labelled && !n.isCluster() && len(m.users(n)) == 0 {
-		return Findings{{n.ref, "is labelled to be moved, and belongs to none of the Clusters of its namespace",
-			fmt.Sprintf("label it %s with the name of its Cluster; or have it copied: it stays on the source as well; or remove its label", clusterNameLabel)}}
+
+	// A label asks to move an object that belongs to no Cluster.
+	isUnclaimed := n.labelled && !n.isCluster() && len(m.users(n)) == 0
+	if isUnclaimed {
+		const advice = "label it %s with the name of its Cluster; or have it copied: it stays on the source as well; or remove its label"
+		problem := "is labelled to be moved, and belongs to none of the Clusters of its namespace"
+		return Findings{{n.ref, problem, fmt.Sprintf(advice, clusterNameLabel)}}
 	}
 	return nil
 }

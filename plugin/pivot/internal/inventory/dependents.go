@@ -17,10 +17,9 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 )
 
-// Dependents returns findings for the objects that would be lost with the set. They are of kinds
-// that are not moved, and all of their owners are deleted from the source, so that its garbage
-// collector deletes them as well. Read has looked at all other kinds. The notes say what could not
-// be read.
+// Dependents returns findings for the objects that would be lost with the set. Their kinds are not
+// moved, and all of their owners are deleted from the source, so that its garbage collector deletes
+// them as well. Read has looked at all other kinds. The notes name the kinds that could not be read.
 func (s *Set) Dependents(ctx context.Context, p *plane.Plane, kinds plane.Kinds) (Findings, []string) {
 	const patience = 2 * time.Second // An API server that is aggregated may be away for good.
 	p = p.Within(patience)
@@ -30,7 +29,8 @@ func (s *Set) Dependents(ctx context.Context, p *plane.Plane, kinds plane.Kinds)
 	served = slices.DeleteFunc(served, func(k plane.Kind) bool { return s.listed[k.GroupKind()] })
 	var notes []string
 	if err != nil {
-		notes = append(notes, fmt.Sprintf("%s plane: not all kinds are known, so that objects of others may be deleted with their owners: %v", p.Name(), err))
+		const format = "%s plane: not all kinds are known, so that objects of others may be deleted with their owners: %v"
+		notes = append(notes, fmt.Sprintf(format, p.Name(), err))
 	}
 
 	// Find objects whose owners are all deleted.
@@ -40,6 +40,10 @@ func (s *Set) Dependents(ctx context.Context, p *plane.Plane, kinds plane.Kinds)
 			deleted[item.UID] = item.Ref
 		}
 	}
+	isKept := func(r metav1.OwnerReference) bool {
+		_, ok := deleted[string(r.UID)]
+		return !ok
+	}
 	var mu sync.Mutex
 	var out Findings
 	var denied []string
@@ -47,7 +51,7 @@ func (s *Set) Dependents(ctx context.Context, p *plane.Plane, kinds plane.Kinds)
 		k := served[i]
 		err := p.Metadata(ctx, k, s.Cluster.Namespace, func(o *metav1.PartialObjectMetadata) {
 			owners := o.OwnerReferences
-			if len(owners) == 0 || slices.ContainsFunc(owners, func(r metav1.OwnerReference) bool { _, ok := deleted[string(r.UID)]; return !ok }) {
+			if len(owners) == 0 || slices.ContainsFunc(owners, isKept) {
 				return
 			}
 			mu.Lock()
@@ -60,15 +64,17 @@ func (s *Set) Dependents(ctx context.Context, p *plane.Plane, kinds plane.Kinds)
 		case apierrors.IsForbidden(err):
 			denied = append(denied, k.GroupKind().String())
 		case plane.IgnoreNotFound(err) != nil && !apierrors.IsMethodNotSupported(err):
-			notes = append(notes, fmt.Sprintf("%s plane: objects of kind %s cannot be listed, and may be deleted with their owners: %v", p.Name(), k.GroupKind(), err))
+			const format = "%s plane: objects of kind %s cannot be listed, and may be deleted with their owners: %v"
+			notes = append(notes, fmt.Sprintf(format, p.Name(), k.GroupKind(), err))
 		}
 		return nil
 	})
 
-	// Report what could not be read.
+	// Report the kinds that could not be read.
 	if len(denied) > 0 {
 		slices.Sort(denied)
-		notes = append(notes, fmt.Sprintf("%s plane: the user of the kubeconfig may not list these kinds, whose objects may be deleted with their owners: %s", p.Name(), strings.Join(denied, ", ")))
+		const format = "%s plane: the user of the kubeconfig may not list these kinds, whose objects may be deleted with their owners: %s"
+		notes = append(notes, fmt.Sprintf(format, p.Name(), strings.Join(denied, ", ")))
 	}
 	if err != nil { // The caller ends.
 		notes = append(notes, err.Error())
@@ -85,7 +91,9 @@ func dependent(k plane.Kind, o *metav1.PartialObjectMetadata, owner plane.Ref, k
 		Advice:  "remove its owner reference, so that it stays on the source; or delete it",
 	}
 	if crd, ok := kinds[k.GroupKind()]; ok {
-		f.Advice = fmt.Sprintf("label CustomResourceDefinition %s.%s %s, so that it moves with its owner; or remove its owner reference, so that it stays on the source", crd.Resource, crd.Group, moveLabel)
+		const format = "label CustomResourceDefinition %s.%s %s, so that it moves with its owner; " +
+			"or remove its owner reference, so that it stays on the source"
+		f.Advice = fmt.Sprintf(format, crd.Resource, crd.Group, moveLabel)
 	}
 	return f
 }

@@ -6,19 +6,18 @@
 //
 // Kinds are found by contract: the labels of CustomResourceDefinitions, and the groups of
 // Cluster API. An object belongs to a Cluster that names it (owner references, spec.clusterName
-// or the label cluster.x-k8s.io/cluster-name, Secrets named by convention), or that it needs
-// (its ClusterClass, ClusterResourceSets, identities, what is labelled to be moved). The result
-// is the set that `clusterctl move` would find for a Cluster that has its namespace to itself.
+// or the label cluster.x-k8s.io/cluster-name, Secrets named by convention), or to a Cluster that
+// needs it (its ClusterClass, ClusterResourceSets, identities, objects with a label for the move).
+// The result is the set that `clusterctl move` would find for the only Cluster of a namespace.
 //
 // Objects of these kinds that belong to no Cluster are left on the source, and are named. So are
 // objects of all other kinds that the garbage collector would delete with the set.
 //
-// What is in doubt is never left out in silence: an owner outside of the set, an object that
-// another Cluster uses as well, a Secret or ConfigMap that a member names and that is not moved,
-// a cycle of owners, are Findings, all at once, each with what to do about it. Shared objects
-// can be copied, and then stay on the source, as do those of no namespace, which are copied
-// where a member refers to them. Secrets of other namespaces, such as credentials that a
-// provider keeps in its own, are not read.
+// Doubtful objects are returned as Findings, all at once, each with advice: an owner outside of the
+// set, an object that another Cluster uses as well, a Secret or ConfigMap that a member names and
+// that is not moved, a cycle of owners. Shared objects can be copied, and then stay on the source.
+// So do objects without a namespace, which are copied if a member refers to them. Secrets of other
+// namespaces, such as the credentials of a provider, are not read.
 //
 // Pipeline: scan (lists, in parallel) -> graph (owners and references) -> members -> check
 // -> order. The result does not depend on the order of lists. Values of objects are in no

@@ -14,13 +14,13 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
 )
 
-// Labels of what a pivot itself writes: it belongs to no set.
+// Labels of the objects that a pivot itself writes: they belong to no set.
 const (
 	ReceiptLabel = "pivot.ropewalk.dev/receipt"
 	ChunkLabel   = "pivot.ropewalk.dev/chunk"
 )
 
-// Options are those of Read; the zero value is good.
+// Options configure Read; the zero value is good.
 type Options struct {
 	// Copy are objects that others use as well, or that nothing else brings into the set:
 	// they are copied, and stay on the source.
@@ -31,28 +31,28 @@ type Options struct {
 type Item struct {
 	snapshot.Entry
 	ResourceVersion string
-	// Owners are those in the set, sorted.
+	// Owners are its owners in the set, sorted.
 	Owners []plane.Ref
-	// Blocks: a controller asks by annotation that the object is not moved yet.
+	// Blocks means that a controller asks by annotation not to move the object yet.
 	Blocks bool
-	// Busy says why the object is not at rest.
+	// Busy lists the reasons why the object is not at rest.
 	Busy []string
 }
 
-// Set is all that belongs to a Cluster.
+// Set has the objects that belong to a Cluster.
 type Set struct {
 	Cluster    plane.Ref
 	ClusterUID string
-	// PausedBy are the field managers that paused the Cluster, or "annotation"; "" where it
-	// is not paused.
+	// PausedBy names the field managers that paused the Cluster, or "annotation"; "" if it is not
+	// paused.
 	PausedBy string
 	// Items are in the order of Entry.Compare.
 	Items []Item
-	// Left are objects of the namespace, of kinds that may belong to a Cluster, that belong to
-	// none: they stay on the source. Sorted; without Secrets and ConfigMaps.
+	// Left are objects of the namespace that could belong to a Cluster by their kind, and do not:
+	// they stay on the source. Sorted; without Secrets and ConfigMaps.
 	Left []plane.Ref
 
-	// listed are the kinds that were looked at.
+	// listed are the kinds whose objects were read.
 	listed map[schema.GroupKind]bool
 }
 
@@ -65,11 +65,11 @@ func (s *Set) Entries() []snapshot.Entry {
 	return out
 }
 
-// Finding is what stands in the way of a pivot.
+// Finding is a problem that stands in the way of a pivot.
 type Finding struct {
 	Ref     plane.Ref `json:"object"`
 	Problem string    `json:"problem"`
-	// Advice is what to do.
+	// Advice tells the user how to remove the problem.
 	Advice string `json:"advice"`
 }
 
@@ -77,7 +77,7 @@ type Finding struct {
 // well: copy it".
 func (f Finding) String() string { return f.Ref.String() + ": " + f.Problem + ": " + f.Advice }
 
-// Findings are an error: all that stands in the way, sorted.
+// Findings are an error: all problems at once, sorted.
 type Findings []Finding
 
 // Error returns a line for each finding.

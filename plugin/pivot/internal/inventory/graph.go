@@ -11,19 +11,24 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 )
 
-// graph is all that was read, with owners and references resolved.
+// graph has all objects that were read, with owners and references resolved.
 type graph struct {
 	nodes []*node
 	byRef map[plane.Ref]*node
-	// byName has what is to be moved, for references without a group.
+	// byName has the objects that are to be moved, for references without a group.
 	byName map[plane.Ref][]*node
-	// ofCluster has what says that it belongs to a Cluster.
+	// ofCluster has the objects that name a Cluster as their own.
 	ofCluster map[types.NamespacedName][]*node
 }
 
 // link returns the graph of the objects. It resolves owner references by UID and name.
 func link(nodes []*node) *graph {
-	g := &graph{nodes: nodes, byRef: map[plane.Ref]*node{}, byName: map[plane.Ref][]*node{}, ofCluster: map[types.NamespacedName][]*node{}}
+	g := &graph{
+		nodes:     nodes,
+		byRef:     map[plane.Ref]*node{},
+		byName:    map[plane.Ref][]*node{},
+		ofCluster: map[types.NamespacedName][]*node{},
+	}
 
 	// Index the objects by UID, reference, name and Cluster.
 	byUID := map[string]*node{}
@@ -41,12 +46,13 @@ func link(nodes []*node) *graph {
 		}
 	}
 
-	// Tie each object to its owners.
+	// Tie each object to its owners. As in the garbage collector, an owner with another name or kind
+	// is not there.
 	for _, n := range nodes {
 		for _, o := range n.owners {
 			up, ok := byUID[o.uid]
-			// As in the garbage collector, an owner that is named differently is not there.
-			if !ok || up.ref.GroupKind() != o.ref.GroupKind() || up.ref.Name != o.ref.Name {
+			isOwner := ok && up.ref.GroupKind() == o.ref.GroupKind() && up.ref.Name == o.ref.Name
+			if !isOwner {
 				n.lost = append(n.lost, o)
 			} else if !slices.Contains(n.up, up) {
 				n.up = append(n.up, up)
@@ -55,7 +61,7 @@ func link(nodes []*node) *graph {
 		}
 	}
 
-	// A ClusterResourceSet owns what it names.
+	// A ClusterResourceSet owns the objects that it names.
 	for _, n := range nodes {
 		if n.ref.GroupKind() == resourceSetGK() {
 			g.hold(n)
@@ -90,10 +96,10 @@ func (g *graph) resolve(r plane.Ref) []*node {
 	return nil
 }
 
-// nodeSet are objects.
+// nodeSet is a set of objects.
 type nodeSet = map[*node]bool
 
-// closure returns start and all that next leads to.
+// closure returns start, and all elements that next returns for an element of the result.
 func closure[T comparable](start []T, next func(T) []T) map[T]bool {
 	in := map[T]bool{}
 	for queue := start; len(queue) > 0; {
@@ -107,8 +113,8 @@ func closure[T comparable](start []T, next func(T) []T) map[T]bool {
 	return in
 }
 
-// core returns the objects of one Cluster: the Cluster itself, those that name it, its
-// infrastructure and control plane, and all that these own.
+// core returns the objects of a single Cluster: the Cluster itself, objects that name it, its
+// infrastructure and control plane, and their dependents.
 func (g *graph) core(cluster *node) nodeSet {
 	start := slices.Clone(g.ofCluster[types.NamespacedName{Namespace: cluster.ref.Namespace, Name: cluster.ref.Name}])
 	for _, r := range cluster.providers {
@@ -121,27 +127,27 @@ func (g *graph) core(cluster *node) nodeSet {
 }
 
 // followers returns the objects whose controllers report in the condition Paused whether the
-// Cluster is paused: the Cluster itself, those that name it, and what these own. A ClusterClass
+// Cluster is paused: the Cluster itself, objects that name it, and their dependents. A ClusterClass
 // and a ClusterResourceSet report only whether they are paused themselves.
 func (g *graph) followers(cluster *node) nodeSet {
 	follow := func(nodes []*node) []*node {
 		return slices.DeleteFunc(slices.Clone(nodes), func(n *node) bool {
-			return n.isCluster() && n != cluster || root(n.ref.GroupKind())
+			return (n.isCluster() && n != cluster) || root(n.ref.GroupKind())
 		})
 	}
 	named := g.ofCluster[types.NamespacedName{Namespace: cluster.ref.Namespace, Name: cluster.ref.Name}]
 	return closure(append(follow(named), cluster), func(n *node) []*node { return follow(n.down) })
 }
 
-// arrival is an object that a Cluster reaches; carry: with what it owns.
+// arrival is an object that a Cluster reaches. If carry is set, it brings its dependents.
 type arrival struct {
 	*node
 	carry bool
 }
 
-// reach returns the core of a Cluster with what it needs: its ClusterClass, owners that are to be
-// moved, what specs refer to, and extra. Each comes with what it owns if it is the root of a
-// hierarchy. Foreign objects are of another Cluster: being owned does not bring them in.
+// reach returns the core of a Cluster with the objects that it needs: its ClusterClass, owners that
+// are to be moved, objects that specs refer to, and extra. The root of a hierarchy brings its
+// dependents, except foreign ones, which belong to another Cluster.
 func (g *graph) reach(cluster *node, core nodeSet, extra []*node, foreign func(*node) bool) nodeSet {
 	// Begin with the core, its class and the extra objects.
 	var start []arrival
@@ -156,9 +162,8 @@ func (g *graph) reach(cluster *node, core nodeSet, extra []*node, foreign func(*
 	}
 	start = slices.DeleteFunc(start, func(a arrival) bool { return a.isCluster() && !core[a.node] })
 
-	// Follow owners, references, and what is carried along.
-	in := nodeSet{}
-	for a := range closure(start, func(a arrival) []arrival {
+	// Follow owners, references and dependents.
+	follow := func(a arrival) []arrival {
 		var next []arrival
 		for _, o := range a.up {
 			if o.move || o.global {
@@ -176,7 +181,9 @@ func (g *graph) reach(cluster *node, core nodeSet, extra []*node, foreign func(*
 			}
 		}
 		return slices.DeleteFunc(next, func(a arrival) bool { return a.isCluster() })
-	}) {
+	}
+	in := nodeSet{}
+	for a := range closure(start, follow) {
 		in[a.node] = true
 	}
 	return in

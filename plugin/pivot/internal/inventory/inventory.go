@@ -11,8 +11,8 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 )
 
-// Read finds what belongs to a Cluster. If something stands in the way, the error is of type
-// Findings.
+// Read finds the objects that belong to a Cluster. If problems stand in the way, the error is of
+// type Findings.
 func Read(ctx context.Context, p *plane.Plane, kinds plane.Kinds, cluster types.NamespacedName, o Options) (Set, error) {
 	s := &scan{plane: p, kinds: kinds, cluster: cluster, options: o}
 	target, err := s.readClusters(ctx)
@@ -22,6 +22,8 @@ func Read(ctx context.Context, p *plane.Plane, kinds plane.Kinds, cluster types.
 	if err := s.readAll(ctx, target); err != nil {
 		return Set{}, err
 	}
+
+	// Decide on the members, and report all problems at once.
 	g := link(s.nodes)
 	m := g.members(target, s.nodes, o)
 	findings := m.check(ctx, s)

@@ -38,7 +38,7 @@ const (
 )
 
 // candidates returns the kinds whose objects may belong to a Cluster, by contract, sorted. Groups
-// are those of its providers, which need no labels.
+// are the groups of its providers, whose kinds need no labels.
 func candidates(kinds plane.Kinds, groups ...string) []plane.Kind {
 	var out []plane.Kind
 	for _, k := range kinds {
@@ -52,6 +52,7 @@ func candidates(kinds plane.Kinds, groups ...string) []plane.Kind {
 	return out
 }
 
+// candidate reports whether objects of a kind may belong to a Cluster.
 func candidate(k plane.Kind, groups []string) bool {
 	switch {
 	case k.Group == "":
@@ -62,21 +63,23 @@ func candidate(k plane.Kind, groups []string) bool {
 		return true
 	}
 	for label := range k.Labels {
-		if label == clusterctlLabel || label == moveLabel || label == hierarchyLabel || strings.HasPrefix(label, contractPrefix) {
+		known := slices.Contains([]string{clusterctlLabel, moveLabel, hierarchyLabel}, label)
+		if known || strings.HasPrefix(label, contractPrefix) {
 			return true
 		}
 	}
 	return false
 }
 
-// clusterGK returns the kind that a pivot is about.
+// clusterGK returns the kind Cluster.
 func clusterGK() schema.GroupKind { return schema.GroupKind{Group: ClusterGroup, Kind: clusterKind} }
 
-// root reports whether objects of a kind bring what they own with them, as clusterctl defines it.
+// root reports whether objects of a kind bring their dependents with them, as in clusterctl.
 func root(gk schema.GroupKind) bool {
 	return gk == schema.GroupKind{Group: ClusterGroup, Kind: clusterClassKind} || gk == resourceSetGK()
 }
 
+// resourceSetGK returns the kind ClusterResourceSet.
 func resourceSetGK() schema.GroupKind {
 	return schema.GroupKind{Group: addonsGroup, Kind: resourceSetKind}
 }

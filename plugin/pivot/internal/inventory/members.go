@@ -15,25 +15,39 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
 )
 
-// members are what belongs to the Cluster.
+// members decides which objects belong to the Cluster.
 type members struct {
 	graph   *graph
 	target  *node
 	options Options
-	// in are the members; core are those that are of the Cluster alone by their names and
-	// owners; stays are copied and not deleted; followers report whether the Cluster is paused.
-	in, core, stays, followers nodeSet
-	// others are all other Clusters, with what they reach.
+	// in has the members.
+	in nodeSet
+	// core has the members that belong to no other Cluster, by their names and owners.
+	core nodeSet
+	// stays has the members that are copied and not deleted.
+	stays nodeSet
+	// followers report whether the Cluster is paused.
+	followers nodeSet
+	// others are all other Clusters, and reach the objects that they use.
 	others []*node
 	reach  map[*node]nodeSet
 	depth  map[*node]int
-	// known are owners of kinds that are not moved, and whether they are there.
+	// known records for owners of kinds that are not moved whether they are there.
 	known map[owner]bool
 }
 
-// members decides what belongs to the target.
+// members returns the members of the target.
 func (g *graph) members(target *node, nodes []*node, o Options) *members {
-	m := &members{graph: g, target: target, options: o, reach: map[*node]nodeSet{}, depth: map[*node]int{}, known: map[owner]bool{}}
+	m := &members{
+		graph:   g,
+		target:  target,
+		options: o,
+		reach:   map[*node]nodeSet{},
+		depth:   map[*node]int{},
+		known:   map[owner]bool{},
+	}
+
+	// Find the core of each Cluster. An object in the core of another one is foreign.
 	cores := map[*node]nodeSet{}
 	for _, n := range nodes {
 		if n.isCluster() {
@@ -53,6 +67,8 @@ func (g *graph) members(target *node, nodes []*node, o Options) *members {
 			return false
 		}
 	}
+
+	// The other Clusters come first, because extra objects must not belong to them.
 	for _, c := range m.others {
 		m.reach[c] = g.reach(c, cores[c], nil, foreign(c))
 	}
@@ -79,8 +95,8 @@ func (m *members) users(n *node) []*node {
 	return out
 }
 
-// extra returns the objects that belong to the target for another reason than that it needs them:
-// the caller wants them copied, or they are to be moved and there is no other Cluster.
+// extra returns objects that the target does not need: the caller wants them copied, or they have a
+// label for the move and the namespace has no other Cluster.
 func (m *members) extra() []*node {
 	var out []*node
 	for _, r := range m.options.Copy {
@@ -100,17 +116,18 @@ func (m *members) extra() []*node {
 }
 
 // copyable reports whether two planes can have an object at once, because nothing reconciles it
-// for one Cluster.
+// for a single Cluster.
 func (m *members) copyable(n *node) bool {
 	return !n.isCluster() && (!m.core[n] || passive(n))
 }
 
-// markStays marks what is copied and not deleted: objects of no namespace, or of another one, those
-// that the caller wants copied, and what these own.
+// markStays marks the objects that are copied and not deleted: objects without a namespace, or of
+// another namespace, objects that the caller wants copied, and their dependents.
 func (m *members) markStays() {
 	var start []*node
 	for n := range m.in {
-		if n.ref.Namespace != m.target.ref.Namespace || m.copyable(n) && slices.Contains(m.options.Copy, n.ref) {
+		isCopied := m.copyable(n) && slices.Contains(m.options.Copy, n.ref)
+		if isCopied || n.ref.Namespace != m.target.ref.Namespace {
 			start = append(start, n)
 		}
 	}
@@ -121,7 +138,13 @@ func (m *members) markStays() {
 
 // set returns the set with its items.
 func (m *members) set(ctx context.Context, s *scan) (Set, error) {
-	out := Set{Cluster: m.target.ref, ClusterUID: m.target.uid, PausedBy: m.target.pausedBy, Left: m.unclaimed(), listed: map[schema.GroupKind]bool{}}
+	out := Set{
+		Cluster:    m.target.ref,
+		ClusterUID: m.target.uid,
+		PausedBy:   m.target.pausedBy,
+		Left:       m.unclaimed(),
+		listed:     map[schema.GroupKind]bool{},
+	}
 	for _, k := range s.candidates {
 		out.listed[k.GroupKind()] = true
 	}
@@ -131,6 +154,8 @@ func (m *members) set(ctx context.Context, s *scan) (Set, error) {
 			nodes = append(nodes, n)
 		}
 	}
+
+	// Some items need another request.
 	out.Items = make([]Item, len(nodes))
 	err := s.plane.Each(ctx, len(nodes), func(ctx context.Context, i int) (err error) {
 		out.Items[i], err = m.item(ctx, s, nodes[i])
@@ -147,7 +172,9 @@ func (m *members) set(ctx context.Context, s *scan) (Set, error) {
 func (m *members) unclaimed() []plane.Ref {
 	var out []plane.Ref
 	for _, n := range m.graph.nodes {
-		if n.ref.Group != "" && n.ref.Namespace == m.target.ref.Namespace && !m.in[n] && !n.isCluster() && len(m.users(n)) == 0 {
+		inNamespace := n.ref.Group != "" && n.ref.Namespace == m.target.ref.Namespace && !n.isCluster()
+		belongs := m.in[n] || len(m.users(n)) > 0
+		if inNamespace && !belongs {
 			out = append(out, n.ref)
 		}
 	}
@@ -155,7 +182,7 @@ func (m *members) unclaimed() []plane.Ref {
 	return out
 }
 
-// item returns the member as it is moved.
+// item returns a member with the content that is moved.
 func (m *members) item(ctx context.Context, s *scan, n *node) (Item, error) {
 	var owners []*node
 	for _, o := range n.up {
@@ -163,7 +190,8 @@ func (m *members) item(ctx context.Context, s *scan, n *node) (Item, error) {
 			owners = append(owners, o)
 		}
 	}
-	// Only what stays gets here with other owners, which the target will not have.
+
+	// A member that stays may have other owners, which the target will not have.
 	if n.item.Object == nil || len(owners) < len(n.up)+len(n.lost) {
 		if err := m.readAgain(ctx, s, n, owners); err != nil {
 			return Item{}, fmt.Errorf("%s plane: %s: %w", s.plane.Name(), n.ref, err)
@@ -192,7 +220,8 @@ func (m *members) readAgain(ctx context.Context, s *scan, n *node, owners []*nod
 		return fmt.Errorf("it has changed while the objects of %s were read: run it again", m.target.ref)
 	}
 	o.SetOwnerReferences(slices.DeleteFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool {
-		return !slices.ContainsFunc(owners, func(owner *node) bool { return owner.uid == string(r.UID) && owner.ref.Name == r.Name })
+		isOwner := func(owner *node) bool { return owner.uid == string(r.UID) && owner.ref.Name == r.Name }
+		return !slices.ContainsFunc(owners, isOwner)
 	}))
 	return n.fill(o)
 }

@@ -21,21 +21,25 @@ import (
 type node struct {
 	ref plane.Ref
 	uid string
-	// names are the Clusters of the namespace that the object says it belongs to.
+	// names are the Clusters of the namespace that the object names as its own.
 	names  []string
 	owners []owner
-	// refs are objects that the spec refers to; Group is "" where the reference has none.
+	// refs are objects that the spec refers to; Group is "" if the reference has no group.
 	refs []pointer
-	// move: it is to be moved though no Cluster owns it; hierarchy: with what it owns.
-	// labelled: that is what a label says.
-	move, hierarchy, labelled bool
-	global                    bool
-	// token: it is the token of a ServiceAccount of its plane.
+	// move means that the object is moved also if no Cluster owns it.
+	move bool
+	// hierarchy means that its dependents are moved with it.
+	hierarchy bool
+	// labelled means that a label asks for the move.
+	labelled bool
+	// global means that the object has no namespace.
+	global bool
+	// token means that the object is the token of a ServiceAccount of its plane.
 	token bool
-	// item has its Object only where it is likely to be a member.
+	// item has its Object only if the object is likely to be a member.
 	item Item
 
-	// class and providers are those of a Cluster.
+	// class, providers and pausedBy are set for a Cluster.
 	class     *plane.Ref
 	providers []plane.Ref
 	pausedBy  string
@@ -51,13 +55,13 @@ type owner struct {
 	uid string
 }
 
-// pointer is a reference to an object, and where it is.
+// pointer is a reference to an object, with its path in the spec.
 type pointer struct {
 	plane.Ref
 	path string
 }
 
-// fill sets what an import needs of an object.
+// fill sets the content that an import needs.
 func (n *node) fill(o *unstructured.Unstructured) (err error) {
 	n.item.Object, err = snapshot.Canonical(o)
 	if err != nil {
@@ -75,8 +79,8 @@ func (n *node) fill(o *unstructured.Unstructured) (err error) {
 	return err
 }
 
-// passive reports whether nothing reconciles an object. That is so for Secrets, ConfigMaps, and
-// templates, whose kinds end with Template by contract.
+// passive reports whether nothing reconciles an object: Secrets, ConfigMaps, and templates, whose
+// kinds end with Template by contract.
 func passive(n *node) bool {
 	return n.ref.Group == "" || strings.HasSuffix(n.ref.Kind, templateKindsEnd)
 }
@@ -84,6 +88,7 @@ func passive(n *node) bool {
 // isCluster reports whether an object is a Cluster.
 func (n *node) isCluster() bool { return n.ref.GroupKind() == clusterGK() }
 
+// setLabels sets whether an object is moved by its labels, or by the labels of its definition.
 func (n *node) setLabels(kind plane.Kind, labels map[string]string) {
 	hierarchy := hasKey(kind.Labels, hierarchyLabel) || hasKey(labels, hierarchyLabel)
 	n.labelled = hierarchy || hasKey(kind.Labels, moveLabel) || hasKey(labels, moveLabel)
@@ -129,10 +134,10 @@ func classOf(o *unstructured.Unstructured) *plane.Ref {
 	return &plane.Ref{Group: ClusterGroup, Kind: clusterClassKind, Namespace: namespace, Name: name}
 }
 
-// objectRef is a reference to an object, as specs have it.
+// objectRef is a reference to an object in a spec.
 type objectRef struct{ plane.Ref }
 
-// reference reads a reference; ok is false if v is none.
+// reference reads a reference, and reports whether v is a reference.
 func reference(v any) (objectRef, bool) {
 	m, _ := v.(map[string]any)
 	r := plane.Ref{Group: text(m, "apiGroup"), Kind: text(m, "kind"), Namespace: text(m, "namespace"), Name: text(m, "name")}
@@ -143,14 +148,14 @@ func reference(v any) (objectRef, bool) {
 	return objectRef{r}, r.Kind != "" && r.Name != ""
 }
 
-// in returns the object. It is in the given namespace if the reference names none.
+// in returns the object. A reference without a namespace means the given one.
 func (r objectRef) in(namespace string) plane.Ref {
 	r.Namespace = cmp.Or(r.Namespace, namespace)
 	return r.Ref
 }
 
-// implied returns the Secret, or ConfigMap, that a field names without its kind: as a text in
-// secretName, or by a name in secret or secretRef, and in fields whose names end so.
+// implied returns the Secret, or ConfigMap, that a field names without its kind: as a text in a
+// field like secretName, or by a name in a field like secret or secretRef.
 func implied(field string, v any) (objectRef, bool) {
 	field = strings.ToLower(field)
 	m, _ := v.(map[string]any)
@@ -160,8 +165,11 @@ func implied(field string, v any) (objectRef, bool) {
 		switch {
 		case strings.HasSuffix(field, base+"name"):
 			r.Name, _ = v.(string)
-		case !strings.HasSuffix(field, base) && !strings.HasSuffix(field, base+"ref") && !strings.HasSuffix(field, base+"keyref"):
-			continue
+		default:
+			suffixes := []string{base, base + "ref", base + "keyref"}
+			if !slices.ContainsFunc(suffixes, func(suffix string) bool { return strings.HasSuffix(field, suffix) }) {
+				continue
+			}
 		}
 		return objectRef{r}, r.Name != ""
 	}

@@ -12,13 +12,15 @@ import (
 func (m *members) setDepths() Findings {
 	// Owners of the target may name it as well.
 	above := closure([]*node{m.target}, m.owners)
+
+	// Visit the owners of an object first. An object that is its own owner is in the path twice.
 	var findings Findings
 	var path []*node
 	done := nodeSet{}
 	var visit func(n *node)
 	visit = func(n *node) {
-		if at := slices.Index(path, n); at >= 0 {
-			findings = append(findings, cycle(path[at:]))
+		if start := slices.Index(path, n); start >= 0 {
+			findings = append(findings, cycle(path[start:]))
 			return
 		}
 		if done[n] {
@@ -32,6 +34,8 @@ func (m *members) setDepths() Findings {
 		path = path[:len(path)-1]
 		done[n] = true
 	}
+
+	// The order of the nodes does not depend on the order of lists.
 	for _, n := range m.graph.nodes {
 		if m.in[n] {
 			visit(n)
@@ -42,17 +46,17 @@ func (m *members) setDepths() Findings {
 
 // cycle returns the finding about owners that own each other, beginning with the least of them.
 func cycle(nodes []*node) Finding {
-	first := 0
+	least := 0
 	for i, n := range nodes {
-		if n.ref.Compare(nodes[first].ref) < 0 {
-			first = i
+		if n.ref.Compare(nodes[least].ref) < 0 {
+			least = i
 		}
 	}
 	var names []string
 	for i := range len(nodes) + 1 {
-		names = append(names, nodes[(first+i)%len(nodes)].ref.String())
+		names = append(names, nodes[(least+i)%len(nodes)].ref.String())
 	}
-	return Finding{nodes[first].ref, "its owners are a cycle: " + strings.Join(names, " -> "), "remove one of these owner references"}
+	return Finding{nodes[least].ref, "its owners are a cycle: " + strings.Join(names, " -> "), "remove one of these owner references"}
 }
 
 // owners returns the owners that are members. A ClusterClass counts as an owner of its Cluster.

@@ -16,11 +16,11 @@ import (
 	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
-// condition is one of an object's.
+// condition is a condition of an object.
 type condition struct{ status, reason, message string }
 
 // conditions returns the conditions in the layout of v1beta2, by type. They are in
-// status.conditions of objects of that version, and in status.v1beta2.conditions of older ones.
+// status.conditions of objects of that version, and in status.v1beta2.conditions of older objects.
 func conditions(o *unstructured.Unstructured) map[string]condition {
 	out := map[string]condition{}
 	for _, path := range [][]string{{"status", "conditions"}, {"status", "v1beta2", "conditions"}} {
@@ -37,28 +37,30 @@ func conditions(o *unstructured.Unstructured) map[string]condition {
 // Deleting is in Item.Busy of an object that has a deletion time.
 const Deleting = "is being deleted"
 
-// busy returns why an object is not at rest, by what all kinds of Cluster API have in common.
+// busy returns the reasons why an object is not at rest, by fields that all kinds of Cluster API
+// have in common.
 func busy(o *unstructured.Unstructured) []string {
 	var out []string
 	if o.GetDeletionTimestamp() != nil {
 		out = append(out, Deleting)
 	}
 
-	// Conditions tell what is going on.
-	all := conditions(o)
+	// Some conditions report work that is going on.
+	byType := conditions(o)
 	for _, t := range []string{"RollingOut", "ScalingUp", "ScalingDown", "Remediating", "Deleting"} {
-		if c := all[t]; c.status == "True" {
+		if c := byType[t]; c.status == "True" {
 			why := strings.TrimSuffix(printable.OneLine(c.reason+": "+c.message), ":")
 			out = append(out, strings.TrimSuffix("condition "+t+" is True: "+why, ": "))
 		}
 	}
-	// A controller does not observe what is paused, which is a finding of its own.
+	// A controller does not observe a paused object, which is a finding of its own.
 	if seen, ok := number(o, "status", "observedGeneration"); ok && seen < o.GetGeneration() && PausedBy(o) == "" {
 		out = append(out, fmt.Sprintf("observedGeneration %d of %d", seen, o.GetGeneration()))
 	}
 
 	// A Machine is done when it has a node.
-	if o.GroupVersionKind().GroupKind() == (schema.GroupKind{Group: ClusterGroup, Kind: machineKind}) && text(o.Object, "status", "nodeRef", "name") == "" {
+	isMachine := o.GroupVersionKind().GroupKind() == schema.GroupKind{Group: ClusterGroup, Kind: machineKind}
+	if isMachine && text(o.Object, "status", "nodeRef", "name") == "" {
 		out = append(out, "has no node yet")
 	}
 
@@ -77,6 +79,7 @@ func busy(o *unstructured.Unstructured) []string {
 	return out
 }
 
+// number returns a field that is a number, and reports whether it is there.
 func number(o *unstructured.Unstructured, path ...string) (int64, bool) {
 	switch v := nested(o.Object, path...).(type) {
 	case int64:
@@ -89,25 +92,26 @@ func number(o *unstructured.Unstructured, path ...string) (int64, bool) {
 
 // PausedBy returns the field managers that paused a Cluster; "" if it is not paused.
 func PausedBy(o *unstructured.Unstructured) string {
-	var by []string
+	var managers []string
 	if paused, _ := nested(o.Object, "spec", "paused").(bool); paused {
 		for _, f := range o.GetManagedFields() {
 			if ownsPaused(f) {
-				by = append(by, f.Manager)
+				managers = append(managers, f.Manager)
 			}
 		}
-		if len(by) == 0 {
-			by = append(by, "an unknown field manager")
+		if len(managers) == 0 {
+			managers = append(managers, "an unknown field manager")
 		}
 	}
-	slices.Sort(by)
-	by = slices.Compact(by)
+	slices.Sort(managers)
+	managers = slices.Compact(managers)
 	if hasKey(o.GetAnnotations(), pausedAnnotation) {
-		by = append(by, "annotation")
+		managers = append(managers, "annotation")
 	}
-	return strings.Join(by, ", ")
+	return strings.Join(managers, ", ")
 }
 
+// ownsPaused reports whether a field manager owns spec.paused.
 func ownsPaused(f metav1.ManagedFieldsEntry) bool {
 	if f.FieldsV1 == nil || f.Subresource != "" {
 		return false

@@ -20,7 +20,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
 )
 
-// scan reads what may belong to the Cluster.
+// scan reads the objects that may belong to the Cluster.
 type scan struct {
 	plane   *plane.Plane
 	kinds   plane.Kinds
@@ -33,17 +33,20 @@ type scan struct {
 	mu         sync.Mutex
 	nodes      []*node
 	findings   Findings
-	// blind: Clusters of other namespaces could not be listed.
+	// blind means that Clusters of other namespaces could not be listed.
 	blind bool
 }
 
-// readClusters lists the Clusters of the namespace, and returns the one that the caller named.
+// readClusters lists the Clusters of the namespace, and returns the Cluster that the caller named.
 func (s *scan) readClusters(ctx context.Context) (*node, error) {
 	ref := plane.Ref{Group: ClusterGroup, Kind: clusterKind, Namespace: s.cluster.Namespace, Name: s.cluster.Name}
 	kind, ok := s.kinds[clusterGK()]
 	if !ok {
-		return nil, Findings{{Ref: ref, Problem: fmt.Sprintf("the %s plane has no Cluster API: it serves no %s", s.plane.Name(), clusterGK()),
-			Advice: "check the kubeconfig and its context, or install Cluster API"}}
+		return nil, Findings{{
+			Ref:     ref,
+			Problem: fmt.Sprintf("the %s plane has no Cluster API: it serves no %s", s.plane.Name(), clusterGK()),
+			Advice:  "check the kubeconfig and its context, or install Cluster API",
+		}}
 	}
 	s.setCandidates(candidates(s.kinds))
 	if err := s.list(ctx, kind, s.cluster.Namespace); err != nil {
@@ -52,6 +55,8 @@ func (s *scan) readClusters(ctx context.Context) (*node, error) {
 	if err := s.findings.err(); err != nil {
 		return nil, err
 	}
+
+	// If it is not there, name the others.
 	var names []string
 	for _, n := range s.nodes {
 		if n.ref == ref {
@@ -60,7 +65,11 @@ func (s *scan) readClusters(ctx context.Context) (*node, error) {
 		names = append(names, fmt.Sprintf("%q", n.ref.Name))
 	}
 	slices.Sort(names)
-	f := Finding{Ref: ref, Problem: "is not on the " + s.plane.Name() + " plane: its namespace has no Clusters", Advice: "check the namespace, the name and the kubeconfig"}
+	f := Finding{
+		Ref:     ref,
+		Problem: "is not on the " + s.plane.Name() + " plane: its namespace has no Clusters",
+		Advice:  "check the namespace, the name and the kubeconfig",
+	}
 	if len(names) > 0 {
 		f.Problem = "is not on the " + s.plane.Name() + " plane"
 		f.Advice = "name one of the Clusters of the namespace: " + strings.Join(names, ", ")
@@ -77,7 +86,7 @@ func (s *scan) setCandidates(kinds []plane.Kind) {
 	}
 }
 
-// readAll lists what else may belong to the Cluster, several kinds at once.
+// readAll lists the other objects that may belong to the Cluster, several kinds at once.
 func (s *scan) readAll(ctx context.Context, cluster *node) error {
 	// Kinds of its providers need no labels.
 	var groups []string
@@ -92,20 +101,23 @@ func (s *scan) readAll(ctx context.Context, cluster *node) error {
 		namespace string
 	}
 	var jobs []job
+	c := cluster.class
+	isForeign := c != nil && c.Namespace != s.cluster.Namespace && slices.Contains(s.options.Copy, *c)
 	for _, k := range s.candidates {
 		if k.GroupKind() == clusterGK() {
 			continue
 		}
 		jobs = append(jobs, job{k, s.cluster.Namespace})
-		if c := cluster.class; c != nil && c.Namespace != s.cluster.Namespace && k.Namespaced && k.Group != "" && slices.Contains(s.options.Copy, *c) {
+		if isForeign && k.Namespaced && k.Group != "" {
 			jobs = append(jobs, job{k, c.Namespace})
 		}
 	}
 
 	// List them all, and report all rights that are missing.
-	if err := s.plane.Each(ctx, len(jobs), func(ctx context.Context, i int) error {
+	err := s.plane.Each(ctx, len(jobs), func(ctx context.Context, i int) error {
 		return s.list(ctx, jobs[i].kind, jobs[i].namespace)
-	}); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	if err := s.findings.err(); err != nil {
@@ -121,7 +133,8 @@ func (s *scan) readAll(ctx context.Context, cluster *node) error {
 
 // readOthers lists the Clusters of other namespaces that use a ClusterClass of this one.
 func (s *scan) readOthers(ctx context.Context) error {
-	if !slices.ContainsFunc(s.nodes, func(n *node) bool { return n.ref.Group == ClusterGroup && n.ref.Kind == clusterClassKind }) {
+	isClass := func(n *node) bool { return n.ref.Group == ClusterGroup && n.ref.Kind == clusterClassKind }
+	if !slices.ContainsFunc(s.nodes, isClass) {
 		return nil
 	}
 	err := s.plane.List(ctx, s.kinds[clusterGK()], "", 0, func(o *unstructured.Unstructured) error {
@@ -168,12 +181,12 @@ func (s *scan) list(ctx context.Context, kind plane.Kind, namespace string) erro
 	return plane.IgnoreNotFound(err)
 }
 
-// newNode reads what matters of an object.
+// newNode reads the owners, references and content of an object.
 func (s *scan) newNode(kind plane.Kind, o *unstructured.Unstructured) (*node, error) {
 	n := &node{ref: plane.RefOf(o), uid: string(o.GetUID()), global: !kind.Namespaced}
 	n.token = n.ref.Group == "" && n.ref.Kind == secretKind && text(o.Object, "type") == tokenType
 
-	// Read what it belongs to, and what it refers to.
+	// Read its owners, its Clusters and its references.
 	for _, r := range o.GetOwnerReferences() {
 		gv, _ := schema.ParseGroupVersion(r.APIVersion)
 		n.owners = append(n.owners, owner{ref: plane.Ref{Group: gv.Group, Kind: r.Kind, Name: r.Name}, uid: string(r.UID)})
@@ -186,7 +199,7 @@ func (s *scan) newNode(kind plane.Kind, o *unstructured.Unstructured) (*node, er
 		s.collectReferences(n, spec, "spec")
 	}
 
-	// A Cluster leads to its class and its providers.
+	// A Cluster names its class and its providers.
 	if n.isCluster() {
 		n.class = classOf(o)
 		n.pausedBy = PausedBy(o)
@@ -197,13 +210,14 @@ func (s *scan) newNode(kind plane.Kind, o *unstructured.Unstructured) (*node, er
 		}
 	}
 
-	// Keep what an item needs. The object itself is kept only if it is a likely member.
+	// Keep the fields of an item. The object itself is kept only if it is a likely member.
 	n.item = Item{
 		Entry:           snapshot.Entry{Ref: n.ref, APIVersion: o.GetAPIVersion(), UID: n.uid},
 		ResourceVersion: o.GetResourceVersion(),
 		Blocks:          hasKey(o.GetAnnotations(), blockAnnotation),
 		Busy:            busy(o),
 	}
+
 	// An object that is paused by its own annotation says nothing about its Cluster.
 	_, reports := conditions(o)["Paused"]
 	n.item.ReportsPaused = reports && !hasKey(o.GetAnnotations(), pausedAnnotation)
@@ -214,7 +228,7 @@ func (s *scan) newNode(kind plane.Kind, o *unstructured.Unstructured) (*node, er
 }
 
 // likely reports whether an object is kept when it is first read. That bounds memory: a namespace
-// may hold other Clusters, and Secrets and ConfigMaps of others.
+// may hold other Clusters, and many Secrets and ConfigMaps.
 func (s *scan) likely(n *node) bool {
 	if n.isCluster() {
 		return n.ref.Name == s.cluster.Name
