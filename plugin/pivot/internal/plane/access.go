@@ -56,7 +56,12 @@ func (p *Plane) Missing(ctx context.Context, rights []Right) ([]Right, error) {
 		return nil
 	})
 	slices.SortFunc(missing, func(a, b Right) int {
-		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Verb, b.Verb))
+		return cmp.Or(
+			cmp.Compare(a.Group, b.Group),
+			cmp.Compare(a.Resource, b.Resource),
+			cmp.Compare(a.Namespace, b.Namespace),
+			cmp.Compare(a.Verb, b.Verb),
+		)
 	})
 	return missing, err
 }
@@ -64,7 +69,8 @@ func (p *Plane) Missing(ctx context.Context, rights []Right) ([]Right, error) {
 // User returns the name of the user of the kubeconfig, for an audit.
 func (p *Plane) User(ctx context.Context) (string, error) {
 	k := Kind{Group: "authentication.k8s.io", Kind: "SelfSubjectReview", Resource: "selfsubjectreviews", Version: "v1"}
-	answer, err := p.Create(ctx, k, &unstructured.Unstructured{Object: map[string]any{"apiVersion": k.APIVersion(), "kind": k.Kind}}, metav1.CreateOptions{})
+	review := &unstructured.Unstructured{Object: map[string]any{"apiVersion": k.APIVersion(), "kind": k.Kind}}
+	answer, err := p.Create(ctx, k, review, metav1.CreateOptions{})
 	if err != nil {
 		return "", err
 	}

@@ -4,9 +4,9 @@
 // Package plane reads and writes one management plane: an API server that serves Cluster
 // API, as objects without Go types.
 //
-// A Ref names an object in any version, and Kinds are what the server's
-// CustomResourceDefinitions say: which kinds there are, in which versions they are served,
-// and their labels. No version and no provider is written down here.
+// A Ref names an object in any version. Kinds come from the server's CustomResourceDefinitions:
+// the kinds, the versions that are served, and their labels. No version and no provider is written
+// down here.
 //
 // Every request is repeated while the server does not answer, or answers 429 or 5xx, until
 // Options.Patience is over; 4xx are returned at once. Update reads again after a conflict.

@@ -19,10 +19,12 @@ import (
 // IsTemporary reports whether a request that failed may succeed later.
 func IsTemporary(err error) bool { return temporary(err) }
 
+// isNotFound reports whether an object is not there.
 func isNotFound(err error) bool { return apierrors.IsNotFound(err) }
 
+// isConflict reports whether an object was changed since it was read. A 409 without a reason counts
+// as a conflict.
 func isConflict(err error) bool {
-	// A random 409 has no reason that says more.
 	return apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err)
 }
 
@@ -35,11 +37,14 @@ func temporary(err error) bool {
 		return code == http.StatusTooManyRequests || code >= http.StatusInternalServerError ||
 			apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err)
 	}
+
+	// A proxy before the server, or a server that panics, ends a single request of a connection.
 	var failed *net.OpError
-	// A proxy before the server, or a server that panics, ends one request of a connection.
 	var reset http2.StreamError
-	return errors.As(err, &reset) || utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err) ||
-		utilnet.IsTimeout(err) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE) || errors.As(err, &failed)
+	isReset := errors.As(err, &reset) || utilnet.IsConnectionReset(err) || utilnet.IsHTTP2ConnectionLost(err)
+	isCut := utilnet.IsProbableEOF(err) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE)
+	isAway := utilnet.IsConnectionRefused(err) || utilnet.IsTimeout(err) || errors.As(err, &failed)
+	return isReset || isCut || isAway
 }
 
 // IgnoreNotFound returns err, or nil if an object, or its kind, is not there.

@@ -15,17 +15,17 @@ import (
 	apiversion "k8s.io/apimachinery/pkg/version"
 )
 
-// Kind is a kind of objects as one API server serves it.
+// Kind is a kind of objects that an API server serves.
 type Kind struct {
 	Group, Kind string
 	// Resource is its plural name.
 	Resource   string
 	Namespaced bool
-	// Version is the one that requests use.
+	// Version is the version that requests use.
 	Version string
-	// Served are all that are served: the one that is stored first, then the most mature.
+	// Served are all versions that are served: the stored version first, then the most mature.
 	Served []string
-	// Labels are those of the CustomResourceDefinition.
+	// Labels are the labels of the CustomResourceDefinition.
 	Labels map[string]string
 }
 
@@ -47,12 +47,11 @@ var (
 		Version: "v1", Served: []string{"v1"}}
 )
 
-// Kinds are the kinds of a plane: those of its CustomResourceDefinitions, Secret, ConfigMap
+// Kinds are the kinds of a plane: the kinds of its CustomResourceDefinitions, and Secret, ConfigMap
 // and Namespace.
 type Kinds map[schema.GroupKind]Kind
 
-// kindOf returns what a CustomResourceDefinition defines; ok is false if none of its versions is
-// served.
+// kindOf returns the kind of a CustomResourceDefinition, and reports whether a version is served.
 func kindOf(crd *unstructured.Unstructured) (k Kind, ok bool, err error) {
 	// Read only the fields that are needed: schemas are large.
 	var spec struct {
@@ -68,7 +67,13 @@ func kindOf(crd *unstructured.Unstructured) (k Kind, ok bool, err error) {
 	if err := decode(crd.Object["spec"], &spec); err != nil {
 		return Kind{}, false, err
 	}
-	k = Kind{Group: spec.Group, Kind: spec.Names.Kind, Resource: spec.Names.Plural, Namespaced: spec.Scope == "Namespaced", Labels: crd.GetLabels()}
+	k = Kind{
+		Group:      spec.Group,
+		Kind:       spec.Names.Kind,
+		Resource:   spec.Names.Plural,
+		Namespaced: spec.Scope == "Namespaced",
+		Labels:     crd.GetLabels(),
+	}
 
 	// The version that is stored comes first, then the most mature one.
 	stored := ""
@@ -96,11 +101,11 @@ func kindOf(crd *unstructured.Unstructured) (k Kind, ok bool, err error) {
 	return k, true, nil
 }
 
-// Common returns k at a version that to serves as well: the one that k stores, or the most mature
-// of those that both serve. It returns false if there is none.
-func (k Kind) Common(to Kind) (Kind, bool) {
+// Common returns k at a version that the other plane serves as well: the version that k stores, or
+// the most mature that both serve. It reports whether there is such a version.
+func (k Kind) Common(other Kind) (Kind, bool) {
 	for _, v := range k.Served {
-		if slices.Contains(to.Served, v) {
+		if slices.Contains(other.Served, v) {
 			k.Version = v
 			return k, true
 		}
@@ -121,17 +126,19 @@ func (s Kinds) At(r Ref, apiVersion string) (Kind, error) {
 	}
 	gv, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil || !slices.Contains(k.Served, gv.Version) {
-		return k, fmt.Errorf("%s: the server does not serve kind %s in version %q: it serves %s: upgrade the provider", r, r.GroupKind(), gv.Version, strings.Join(k.Served, ", "))
+		const format = "%s: the server does not serve kind %s in version %q: it serves %s: upgrade the provider"
+		return k, fmt.Errorf(format, r, r.GroupKind(), gv.Version, strings.Join(k.Served, ", "))
 	}
 	k.Version = gv.Version
 	return k, nil
 }
 
-// decode reads an unstructured value into a Go one; fields that it has not are ignored.
-func decode(from, into any) error {
-	data, err := json.Marshal(from)
+// decode reads an unstructured value into a Go value. Fields that the Go value does not have are
+// ignored.
+func decode(value, target any) error {
+	data, err := json.Marshal(value)
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal(data, into)
+	return json.Unmarshal(data, target)
 }

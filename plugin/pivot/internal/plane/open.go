@@ -16,8 +16,8 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/cluster/kubeconfig"
 )
 
-// Open returns the plane that a kubeconfig file points to, at the named context or at the current
-// one. If path is "", it reads the file that kubectl reads. It makes no request.
+// Open returns the plane of a kubeconfig file, at the named context or at the current context. If
+// path is "", it reads the file that kubectl reads. It makes no request.
 func Open(path, kubeContext string, o Options) (*Plane, error) {
 	config, _, err := kubeconfig.Load(path, kubeContext)
 	if err != nil {
@@ -30,7 +30,7 @@ func Open(path, kubeContext string, o Options) (*Plane, error) {
 	return out, nil
 }
 
-// Connect returns the plane that a configuration leads to. It makes no request.
+// Connect returns the plane of a configuration. It makes no request.
 func Connect(config *rest.Config, o Options) (*Plane, error) {
 	config = kubeconfig.Tuned(config, "ropewalk-pivot")
 	client, err := dynamic.NewForConfig(config)
@@ -41,12 +41,16 @@ func Connect(config *rest.Config, o Options) (*Plane, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.NegotiatedSerializer = serializer.NewCodecFactory(runtime.NewScheme()).WithoutConversion() // Of errors.
+
+	// Discovery reads JSON; the serializer is for its errors.
+	config.NegotiatedSerializer = serializer.NewCodecFactory(runtime.NewScheme()).WithoutConversion()
 	raw, err := rest.UnversionedRESTClientFor(config)
 	if err != nil {
 		return nil, err
 	}
-	o.Discover = func(ctx context.Context, path string) ([]byte, error) { return raw.Get().AbsPath(path).Do(ctx).Raw() }
+	o.Discover = func(ctx context.Context, path string) ([]byte, error) {
+		return raw.Get().AbsPath(path).Do(ctx).Raw()
+	}
 	o.Server = kubeconfig.Address(config.Host)
 	return New(client, o), nil
 }

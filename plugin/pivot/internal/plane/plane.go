@@ -20,38 +20,38 @@ import (
 	"k8s.io/client-go/metadata"
 )
 
-// Options are those of a Plane; the zero value is good.
+// Options configure a Plane; the zero value is good.
 type Options struct {
-	// Name is how errors call the plane, such as "source".
+	// Name names the plane in errors, such as "source".
 	Name string
 	// Server is the address of the API server, for the audit of a takeover.
 	Server string
-	// Patience bounds how long a request is repeated; 2 minutes where zero.
+	// Patience bounds how long a request is repeated, 2 minutes by default.
 	Patience time.Duration
-	// Sleep waits for d, or until ctx ends; a timer where nil.
+	// Sleep waits for d, or until ctx ends; a timer if nil.
 	Sleep func(ctx context.Context, d time.Duration) error
-	// Waits takes what a wait is for that is longer than Silence, and again as long as it lasts; it may
-	// be nil, and is called for one wait at a time.
+	// Waits receives the reason of a wait that lasts longer than Silence, and again as long as it
+	// lasts. It may be nil, and is called for one wait at a time.
 	Waits func(what string)
-	// Parallel is how many requests run at once in Each; 8 where zero.
+	// Parallel bounds the requests that run at once in Each, 8 by default.
 	Parallel int
-	// Discover reads a path of the server that says what it serves, as JSON, and Metadata lists that.
-	// Both may be nil.
+	// Discover reads a discovery document of the server, as JSON; it may be nil.
 	Discover func(ctx context.Context, path string) ([]byte, error)
+	// Metadata lists the metadata of objects; it may be nil.
 	Metadata metadata.Interface
 }
 
-// Plane is one API server. It can be used by several goroutines.
+// Plane is an API server. Several goroutines can use it at once.
 type Plane struct {
 	client  dynamic.Interface
 	options Options
 	waits   *rate.Sometimes
 }
 
-// Silence is how long a wait may be without a word, and how far words are apart.
+// Silence is the time until a wait is reported, and between two such reports.
 const Silence = 10 * time.Second
 
-// New returns the plane that a client talks to.
+// New returns the plane of a client.
 func New(client dynamic.Interface, o Options) *Plane {
 	if o.Patience == 0 {
 		o.Patience = 2 * time.Minute
@@ -65,6 +65,7 @@ func New(client dynamic.Interface, o Options) *Plane {
 	return &Plane{client: client, options: o, waits: &rate.Sometimes{Interval: Silence}}
 }
 
+// sleep waits for d, or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -85,7 +86,7 @@ func (p *Plane) Server() string { return p.options.Server }
 // Sleep waits for d, or until ctx ends.
 func (p *Plane) Sleep(ctx context.Context, d time.Duration) error { return p.options.Sleep(ctx, d) }
 
-// Wait reports what a long wait is for, unless another one was reported within Silence.
+// Wait reports the reason of a long wait, unless another wait was reported within Silence.
 func (p *Plane) Wait(what string) {
 	if p.options.Waits != nil {
 		p.waits.Do(func() { p.options.Waits(what) })
@@ -111,11 +112,11 @@ func (p *Plane) UID(ctx context.Context) (string, error) {
 
 // resource returns the API of a kind, in the version that k names.
 func (p *Plane) resource(k Kind, namespace string) dynamic.ResourceInterface {
-	all := p.client.Resource(schema.GroupVersionResource{Group: k.Group, Version: k.Version, Resource: k.Resource})
+	resources := p.client.Resource(schema.GroupVersionResource{Group: k.Group, Version: k.Version, Resource: k.Resource})
 	if !k.Namespaced || namespace == "" {
-		return all
+		return resources
 	}
-	return all.Namespace(namespace)
+	return resources.Namespace(namespace)
 }
 
 // repeat calls f until it succeeds, fails for good, or the patience is over.
@@ -126,28 +127,34 @@ func (p *Plane) repeat(ctx context.Context, f func(context.Context) error) error
 // repeatIf calls f until it succeeds, fails with an error for which retry is false, or the
 // patience is over. It returns the last error.
 func (p *Plane) repeatIf(ctx context.Context, f func(context.Context) error, retry func(error) bool) error {
-	const first, most = 20 * time.Millisecond, 2 * time.Second
-	wait := first
-	// One request may hang for longer than that as well.
-	silence := time.AfterFunc(Silence, func() { p.Wait(fmt.Sprintf("waiting for the API server of the %s plane to answer", p.Name())) })
+	const shortest, longest = 20 * time.Millisecond, 2 * time.Second
+	wait := shortest
+
+	// A single request may hang for longer than Silence as well.
+	silence := time.AfterFunc(Silence, func() {
+		p.Wait(fmt.Sprintf("waiting for the API server of the %s plane to answer", p.Name()))
+	})
 	defer silence.Stop()
 	for waited := time.Duration(0); ; {
 		err := f(ctx)
-		if err == nil || ctx.Err() != nil || waited >= p.options.Patience || !retry(err) {
+		isOver := ctx.Err() != nil || waited >= p.options.Patience
+		if err == nil || isOver || !retry(err) {
 			return err
 		}
+
+		// Wait for longer each time, or as long as the server asks.
 		if waited >= Silence {
 			p.Wait(fmt.Sprintf("waiting for the API server of the %s plane, up to %s: %v", p.Name(), p.options.Patience, err))
 		}
 		pause := wait
 		if after, ok := apierrors.SuggestsClientDelay(err); ok {
-			pause = max(pause, min(time.Duration(after)*time.Second, most))
+			pause = max(pause, min(time.Duration(after)*time.Second, longest))
 		}
 		if p.options.Sleep(ctx, pause) != nil {
 			return err
 		}
 		waited += pause
-		wait = min(2*wait, most)
+		wait = min(2*wait, longest)
 	}
 }
 
@@ -160,21 +167,22 @@ func (p *Plane) Get(ctx context.Context, k Kind, r Ref) (o *unstructured.Unstruc
 	return o, err
 }
 
-// pageSize bounds the memory of one page of a list.
+// pageSize bounds the memory of a page of a list.
 const pageSize = 50
 
-// List calls f with each object of a kind in a namespace; "" is all namespaces, or those of
-// a kind without any. Size is how many objects a page has; 0 is 50.
+// List calls f with each object of a kind in a namespace; "" stands for all namespaces, and for a
+// kind without namespaces. Size bounds the objects of a page; 0 stands for 50.
 func (p *Plane) List(ctx context.Context, k Kind, namespace string, size int64, f func(*unstructured.Unstructured) error) error {
 	return p.list(ctx, k, namespace, metav1.ListOptions{Limit: cmp.Or(size, pageSize)}, f)
 }
 
-// Select calls f with each object of a kind in a namespace that a label selector matches, in
-// pages as List has them.
+// Select calls f with each object of a kind in a namespace that a label selector matches. Size
+// bounds the objects of a page, as in List.
 func (p *Plane) Select(ctx context.Context, k Kind, namespace, labels string, size int64, f func(*unstructured.Unstructured) error) error {
 	return p.list(ctx, k, namespace, metav1.ListOptions{Limit: cmp.Or(size, pageSize), LabelSelector: labels}, f)
 }
 
+// list calls f with each object of a list, page by page.
 func (p *Plane) list(ctx context.Context, k Kind, namespace string, options metav1.ListOptions, f func(*unstructured.Unstructured) error) error {
 	for {
 		var page *unstructured.UnstructuredList
@@ -197,17 +205,19 @@ func (p *Plane) list(ctx context.Context, k Kind, namespace string, options meta
 	}
 }
 
-// Create creates an object. It returns what the server made of it, or the server's error:
+// Create creates an object, and returns it as the server has stored it, or the server's error.
 // AlreadyExists may also be the answer to a request that was repeated.
-func (p *Plane) Create(ctx context.Context, k Kind, o *unstructured.Unstructured, options metav1.CreateOptions) (made *unstructured.Unstructured, err error) {
+func (p *Plane) Create(ctx context.Context, k Kind, o *unstructured.Unstructured, options metav1.CreateOptions) (created *unstructured.Unstructured, err error) {
+	// A new object cannot be in conflict with another write, so a conflict is temporary too.
+	retry := func(err error) bool { return temporary(err) || isConflict(err) }
 	err = p.repeatIf(ctx, func(ctx context.Context) error {
-		made, err = p.resource(k, o.GetNamespace()).Create(ctx, o, options)
+		created, err = p.resource(k, o.GetNamespace()).Create(ctx, o, options)
 		return err
-	}, func(err error) bool { return temporary(err) || isConflict(err) }) // Nothing is there that it could be in conflict with.
-	return made, err
+	}, retry)
+	return created, err
 }
 
-// ErrUnchanged is returned by the function of Update for an object that is as it should be.
+// ErrUnchanged is returned by the function of Update for an object that needs no change.
 var ErrUnchanged = errors.New("unchanged")
 
 // Update reads an object, lets change alter it, and writes it with the resourceVersion that was
@@ -231,8 +241,8 @@ func (p *Plane) Update(ctx context.Context, k Kind, r Ref, options metav1.Update
 	return out, err
 }
 
-// Replace writes an object with the resourceVersion that it has. A conflict is returned, even one
-// with an earlier attempt of its own whose answer was lost.
+// Replace writes an object with the resourceVersion that it has. A conflict is returned, also if it
+// was caused by an earlier attempt whose answer was lost.
 func (p *Plane) Replace(ctx context.Context, k Kind, o *unstructured.Unstructured) (out *unstructured.Unstructured, err error) {
 	err = p.repeat(ctx, func(ctx context.Context) error {
 		out, err = p.resource(k, o.GetNamespace()).Update(ctx, o, metav1.UpdateOptions{})

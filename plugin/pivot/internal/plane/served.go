@@ -20,9 +20,10 @@ func (p *Plane) Kinds(ctx context.Context) (Kinds, error) {
 	for _, k := range []Kind{NamespaceKind, SecretKind, ConfigMapKind} {
 		out[k.GroupKind()] = k
 	}
+
 	// A definition can have a megabyte of schemas, which are not kept.
 	const page = 10
-	return out, p.List(ctx, crdKind, "", page, func(crd *unstructured.Unstructured) error {
+	err := p.List(ctx, crdKind, "", page, func(crd *unstructured.Unstructured) error {
 		k, ok, err := kindOf(crd)
 		if err != nil {
 			return fmt.Errorf("%s plane: %s: %w", p.Name(), RefOf(crd), err)
@@ -32,10 +33,11 @@ func (p *Plane) Kinds(ctx context.Context) (Kinds, error) {
 		}
 		return nil
 	})
+	return out, err
 }
 
-// Definitions returns the CustomResourceDefinitions that the server has, by name. The value is
-// true for one that is being deleted, with all of its objects.
+// Definitions returns the CustomResourceDefinitions that the server has, by name. The value is true
+// for a definition that is being deleted, with all of its objects.
 func (p *Plane) Definitions(ctx context.Context) (map[string]bool, error) {
 	out := map[string]bool{}
 	err := p.Metadata(ctx, crdKind, "", func(o *metav1.PartialObjectMetadata) { out[o.Name] = o.DeletionTimestamp != nil })
@@ -45,9 +47,9 @@ func (p *Plane) Definitions(ctx context.Context) (map[string]bool, error) {
 	return out, nil
 }
 
-// Served returns all kinds whose objects are in namespaces and can be listed, built in or not, but
-// for Events. Each has the version that the server prefers of those that have it. The error names
-// the versions whose kinds are not known; all others are returned.
+// Served returns all kinds whose objects are in namespaces and can be listed, built in or not,
+// except Events. Each has the version that the server prefers. The error names the versions whose
+// kinds are not known; the kinds of all other versions are returned.
 //
 // It does not use the discovery client of client-go, which links all types of the API.
 func (p *Plane) Served(ctx context.Context) ([]Kind, error) {
@@ -55,7 +57,7 @@ func (p *Plane) Served(ctx context.Context) ([]Kind, error) {
 		return nil, nil
 	}
 
-	// Preferred versions come first, so that they are the ones that are kept.
+	// Preferred versions come first, so that they are kept.
 	var groups metav1.APIGroupList
 	if err := p.discover(ctx, "/apis", &groups); err != nil {
 		return nil, err
@@ -83,7 +85,8 @@ func (p *Plane) Served(ctx context.Context) ([]Kind, error) {
 		gv, _ := schema.ParseGroupVersion(list.GroupVersion) // The server has one of that name.
 		for _, r := range list.APIResources {
 			k := Kind{Group: gv.Group, Kind: r.Kind, Resource: r.Name, Version: gv.Version, Namespaced: true}
-			if r.Namespaced && r.Kind != EventKind.Kind && slices.Contains(r.Verbs, "list") && !seen[k.GroupKind()] {
+			listed := r.Namespaced && r.Kind != EventKind.Kind && slices.Contains(r.Verbs, "list")
+			if listed && !seen[k.GroupKind()] {
 				seen[k.GroupKind()] = true
 				out = append(out, k)
 			}
@@ -93,13 +96,14 @@ func (p *Plane) Served(ctx context.Context) ([]Kind, error) {
 	return out, err
 }
 
-func (p *Plane) discover(ctx context.Context, path string, into any) error {
+// discover reads a discovery document of the server.
+func (p *Plane) discover(ctx context.Context, path string, document any) error {
 	err := p.repeat(ctx, func(ctx context.Context) error {
 		data, err := p.options.Discover(ctx, path)
 		if err != nil {
 			return err
 		}
-		return json.Unmarshal(data, into)
+		return json.Unmarshal(data, document)
 	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
@@ -111,11 +115,11 @@ func (p *Plane) discover(ctx context.Context, path string, into any) error {
 func (p *Plane) Metadata(ctx context.Context, k Kind, namespace string, f func(*metav1.PartialObjectMetadata)) error {
 	const page = 500
 	options := metav1.ListOptions{Limit: page}
-	all := p.options.Metadata.Resource(schema.GroupVersionResource{Group: k.Group, Version: k.Version, Resource: k.Resource})
+	resources := p.options.Metadata.Resource(schema.GroupVersionResource{Group: k.Group, Version: k.Version, Resource: k.Resource})
 	for {
 		var list *metav1.PartialObjectMetadataList
 		if err := p.repeat(ctx, func(ctx context.Context) (err error) {
-			list, err = all.Namespace(namespace).List(ctx, options)
+			list, err = resources.Namespace(namespace).List(ctx, options)
 			return err
 		}); err != nil {
 			return err
