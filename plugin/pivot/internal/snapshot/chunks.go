@@ -11,7 +11,7 @@ import (
 	"io"
 )
 
-// ChunkSize is the most bytes of a chunk: far below what a Secret, or a message of gRPC, can have.
+// ChunkSize bounds the bytes of a chunk, far below the limit of a Secret or a message of gRPC.
 const ChunkSize = 256 << 10
 
 // Chunk is a part of an encoded snapshot.
@@ -22,7 +22,7 @@ type Chunk struct {
 	Data []byte `json:"data"`
 }
 
-// ErrCorrupt is wrapped by errors about chunks, or objects, that are not what their digest says.
+// ErrCorrupt means that a chunk, or an object, does not match its digest.
 var ErrCorrupt = errors.New("corrupt")
 
 // Encode cuts entries into chunks, and calls f with each; the data is valid until f returns.
@@ -45,6 +45,7 @@ type cutter struct {
 	data  []byte
 }
 
+// Write implements [io.Writer].
 func (c *cutter) Write(p []byte) (n int, err error) {
 	for n < len(p) {
 		part := p[n:min(len(p), n+ChunkSize-len(c.data))]
@@ -59,6 +60,7 @@ func (c *cutter) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
+// flush calls f with the chunk, and begins the next one.
 func (c *cutter) flush() error {
 	if len(c.data) == 0 {
 		return nil
@@ -77,8 +79,8 @@ func (c Chunk) Check() error {
 	return nil
 }
 
-// Decode reads what Encode wrote. Next returns the chunks in their order, and io.EOF after the
-// last. Digest is that of the snapshot; anything else is ErrCorrupt. Other errors of next are
+// Decode reads the chunks of Encode. Next returns them in their order, and io.EOF after the last.
+// Entries that do not match the digest of the snapshot are ErrCorrupt. Other errors of next are
 // returned as they are.
 func Decode(next func() (Chunk, error), digest string) ([]Entry, error) {
 	chunks := &joiner{next: next}
@@ -111,10 +113,11 @@ func Decode(next func() (Chunk, error), digest string) ([]Entry, error) {
 type joiner struct {
 	next func() (Chunk, error)
 	left bytes.Reader
-	// err is that of next, but for io.EOF, or of a chunk that is corrupt.
+	// err is an error of next except io.EOF, or the error about a corrupt chunk.
 	err error
 }
 
+// Read implements [io.Reader].
 func (j *joiner) Read(p []byte) (int, error) {
 	for j.left.Len() == 0 {
 		c, err := j.next()

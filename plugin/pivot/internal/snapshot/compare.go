@@ -13,7 +13,7 @@ import (
 )
 
 // Differences returns the paths at which got, the canonical form of an object that was read back,
-// is not what was sent as want. Fields that only got has are defaults of the target, and no
+// differs from want, which was sent. Fields that only got has are defaults of the target, and no
 // difference, except in lists, metadata and the data of Secrets and ConfigMaps. It never returns
 // values: they may be secret.
 func Differences(want, got json.RawMessage) ([]string, error) {
@@ -39,6 +39,7 @@ func decode(data json.RawMessage) (v any, err error) {
 	return v, err
 }
 
+// compare adds the paths below path at which two values differ.
 func compare(path string, want, got any, out *[]string) {
 	switch w := want.(type) {
 	case map[string]any:
@@ -57,8 +58,9 @@ func compare(path string, want, got any, out *[]string) {
 			}
 		}
 
-		// Some maps have no defaults: there more is a difference too.
-		if path == "metadata" || strings.HasPrefix(path, "metadata.") || path == "data" || path == "binaryData" {
+		// Some maps have no defaults: there an additional field is a difference too.
+		isMetadata := path == "metadata" || strings.HasPrefix(path, "metadata.")
+		if isMetadata || path == "data" || path == "binaryData" {
 			for k := range g {
 				if _, ok := w[k]; !ok {
 					*out = append(*out, path+"."+k)

@@ -7,6 +7,5 @@
 // object and one for all of them.
 //
 // A snapshot crosses the link, and is staged, in chunks of at most ChunkSize, each with its
-// SHA-256. Objects stay bytes all the way, so that memory is that of the snapshot and not of
-// the maps it decodes to.
+// SHA-256. Objects stay bytes all the way, so that the decoded maps take no memory.
 package snapshot

@@ -13,9 +13,9 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Hide returns a message of a server, or of a webhook or policy that it asks, without the values
-// of an object: any may be secret, and such a message may show them. Names of objects and
-// addresses stay, because a message without them is of no use.
+// Hide returns a message of a server, webhook or policy without the values of an object: any value
+// may be secret, and such a message may show it. Names of objects and addresses stay, because a
+// message without them is of no use.
 func Hide(o *unstructured.Unstructured, message string) string {
 	var secrets object.Secrets
 	core := o.GroupVersionKind().Group == "" // Keys of Secrets and ConfigMaps say nothing of their values.
@@ -34,11 +34,13 @@ func Hide(o *unstructured.Unstructured, message string) string {
 
 // shown reports whether a field of Cluster API holds the name of an object, or an address.
 func shown(field string) bool {
-	return slices.Contains([]string{"apiGroup", "apiVersion", "kind", "name", "namespace", "clusterName", "dataSecretName", "host", "address", "providerID"}, field)
+	return slices.Contains([]string{
+		"apiGroup", "apiVersion", "kind", "name", "namespace", "clusterName", "dataSecretName", "host", "address", "providerID",
+	}, field)
 }
 
 // addValues adds all texts below v, as they are and decoded, that are longer than a word of a
-// message. If all is false, it leaves out those of fields that are shown.
+// message. Unless all is set, it leaves out the fields that are shown.
 func addValues(secrets *object.Secrets, v any, all bool) {
 	const word = 5
 	switch v := v.(type) {

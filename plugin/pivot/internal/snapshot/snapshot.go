@@ -16,27 +16,27 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 )
 
-// Entry is one object.
+// Entry is an object of a snapshot.
 type Entry struct {
 	Ref plane.Ref `json:"ref"`
-	// APIVersion is the one in which it was read and is created.
+	// APIVersion is the version in which the object is read and created.
 	APIVersion string `json:"apiVersion"`
 	// UID is its UID on the source.
 	UID string `json:"uid"`
-	// Depth is 0 without an owner in the snapshot, and else one more than that of its deepest
-	// owner.
+	// Depth is 0 without an owner in the snapshot. Otherwise it is the greatest depth of its owners,
+	// plus 1.
 	Depth int `json:"depth"`
-	// Stays: it is copied, and not deleted from the source, as others may use it.
+	// Stays means that the object is copied, and not deleted from the source, as others may use it.
 	Stays bool `json:"stays,omitempty"`
-	// ReportsPaused: a controller reports the condition Paused of it, so that its absence on
-	// the target means that no controller has seen the object yet.
+	// ReportsPaused means that a controller sets the condition Paused. If the condition is missing
+	// on the target, no controller has seen the object yet.
 	ReportsPaused bool `json:"reportsPaused,omitempty"`
 	// Digest is the SHA-256 of Object, in hex.
 	Digest string `json:"digest"`
-	// Object is as Canonical makes it; nil in an outline.
+	// Object is the result of Canonical; nil in an outline.
 	Object json.RawMessage `json:"object,omitempty"`
-	// ManagedFields are those of server-side applies on the source, where there are any: with
-	// others an apply after the move would change what it should not.
+	// ManagedFields has the entries of server-side applies on the source, if there are any: without
+	// them an apply after the move would not remove the fields that it owned.
 	ManagedFields json.RawMessage `json:"managedFields,omitempty"`
 }
 
@@ -44,14 +44,14 @@ type Entry struct {
 // UID of the original. It is removed before the target is activated.
 const ImportAnnotation = "pivot.ropewalk.dev/import"
 
-// local returns the annotations that are about one plane only.
+// local returns the annotations that belong to a single plane.
 func local() []string {
 	return []string{ImportAnnotation, "clusterctl.cluster.x-k8s.io/block-move", "clusterctl.cluster.x-k8s.io/delete-for-move"}
 }
 
-// Canonical returns an object without what belongs to the plane that it is on: status, what the
-// server fills in, UIDs of owners. The same object gives the same bytes on every plane. The object
-// is not altered.
+// Canonical returns an object without the fields that belong to its plane: status, metadata of the
+// server, UIDs of owners. The same object gives the same bytes on every plane. The object is not
+// altered.
 func Canonical(o *unstructured.Unstructured) (json.RawMessage, error) {
 	top := make(map[string]any, len(o.Object))
 	for k, v := range o.Object {
@@ -68,7 +68,7 @@ func Canonical(o *unstructured.Unstructured) (json.RawMessage, error) {
 		}
 	}
 
-	// Leave out annotations of one plane.
+	// Leave out annotations of this plane.
 	annotations := o.GetAnnotations()
 	for _, k := range local() {
 		delete(annotations, k)
@@ -92,6 +92,8 @@ func Canonical(o *unstructured.Unstructured) (json.RawMessage, error) {
 	if len(owners) > 0 {
 		metadata["ownerReferences"] = owners
 	}
+
+	// Keys of maps are sorted.
 	top["metadata"] = metadata
 	data, err := json.Marshal(top)
 	if err != nil {
