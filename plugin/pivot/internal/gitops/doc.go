@@ -1,9 +1,9 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gitops keeps the GitOps of a parent from writing what moves, and for good from
-// making it again. The delivery of a PivotCluster is a Transform of its name in its namespace;
-// what that is delivered by are Kustomizations and OCIRepositories of Flux, or an Application of
+// Package gitops keeps the GitOps of a parent from writing the objects that move, and for good from
+// creating them again. The delivery of a PivotCluster is a Transform of its name in its namespace;
+// its output is delivered by Kustomizations and OCIRepositories of Flux, or by an Application of
 // Argo CD, with the labels of the Transform.
 //
 //	Freeze     Transform, then Kustomizations or Application: off, and seen by their controllers
@@ -13,36 +13,36 @@
 //
 // # Invariants
 //
-// An annotation has what a field was before Freeze, and Thaw restores exactly that: what a user
-// has suspended stays so.
+// An annotation keeps the value of a field before Freeze, and Thaw restores exactly that value: an
+// object that a user has suspended stays suspended.
 //
 // Freeze ends when nothing is applied any more. A controller that has read an object before it
-// was suspended goes on with what it read. So the write that suspends also asks the controller
-// for an answer, which one that sees it suspended gives as well, and which comes after all that
-// was begun before, because a controller works on one object once at a time: Flux and the
-// controller of Transforms write status.lastHandledReconcileAt, and Argo CD takes the annotation
-// of a refresh away. Then the Application must have no operation.
+// was suspended goes on with the old version. So the write that suspends also requests an answer of
+// the controller. A controller answers also for a suspended object, and after all earlier work,
+// because it works on an object only once at a time: Flux and the controller of Transforms write
+// status.lastHandledReconcileAt, and Argo CD removes the annotation of a refresh. Then the
+// Application must have no operation.
 //
-// What is deleted by Tombstone deletes nothing that was applied, by two guards: it is suspended,
-// which lets the finalizer of a Transform and of a Kustomization go at once, and a Kustomization
-// orphans. The finalizers by which an Application deletes are taken away. The guards are in the
-// object at the resourceVersion that is deleted.
+// Tombstone deletes objects whose deletion deletes no applied objects, by two guards: a suspended
+// Transform or Kustomization loses its finalizer at once, and a Kustomization orphans. An
+// Application loses the finalizers by which it deletes. The guards are in the object at the
+// resourceVersion that is deleted.
 //
-// The artifact is first and the policy second, both read back, and the Transform is deleted
-// before what it delivers by. So at each moment either the delivery is frozen, or it cannot come
-// back: a process that is killed anywhere is followed by one that calls the same function. Each
-// function reads the receipt of the pivot first, and writes nothing where another process has
-// taken the pivot further.
+// The artifact is written first and the policy second, and both are read back. The Transform is
+// deleted before the objects that deliver its output. So at each moment either the delivery is
+// frozen, or it cannot come back, and a process that was killed can be followed by another that
+// calls the same function. Each function reads the receipt of the pivot first, and writes nothing
+// if another process has taken the pivot further.
 //
-// An Application is frozen before the Cluster is paused: of one that is paused Argo CD says that
-// it is Suspended, for which a sync with several waves waits without end.
+// An Application is frozen before the Cluster is paused: Argo CD reports a paused Cluster as
+// Suspended, and a sync with several waves would wait for it without end.
 //
-// A registry that cannot be asked is an error of Lookup, and never "no tombstone". A tombstone
-// is never replaced by that of another pivot.
+// A registry that does not answer is an error of Lookup, and never "no tombstone". A tombstone is
+// never replaced by the tombstone of another pivot.
 //
 // A parent that is rebuilt has other UIDs, so that a tombstone of another parent with the name of
-// the cluster is taken for that of the cluster. One of this parent with another UID is
-// [ErrAnother]: the name was used again. How that is allowed is in deploy/pivot/README.md.
+// the cluster counts as the tombstone of the cluster. A tombstone of this parent with another UID is
+// [ErrAnother]: the name was used again. deploy/pivot/README.md describes how to allow that.
 //
 // # Rights on the parent
 //

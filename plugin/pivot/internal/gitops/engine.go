@@ -24,29 +24,31 @@ import (
 )
 
 const (
-	// Frozen is the annotation of what Freeze has stopped: what the field was before, as JSON.
+	// Frozen is the annotation of objects that Freeze has stopped: the value of the field before, as
+	// JSON.
 	Frozen = "pivot.ropewalk.dev/frozen"
 
-	// refresh is the annotation by which Argo CD compares an Application, and which it takes
-	// away when it has.
+	// refresh is the annotation that makes Argo CD compare an Application. Argo CD removes it
+	// afterwards.
 	refresh = "argocd.argoproj.io/refresh"
-	// cascade is the finalizer by which Argo CD deletes what it applied; others begin with it.
+	// cascade is the finalizer by which Argo CD deletes the applied objects; others begin with it.
 	cascade = "resources-finalizer.argocd.argoproj.io"
 )
 
-// engine is a kind of objects that deliver, and how they are stopped.
+// engine is a kind of objects that deliver, with the way to stop them.
 type engine struct {
 	plane.Kind
-	// namespaces they are in; "" is all of them.
+	// namespaces of the objects; "" stands for all namespaces.
 	namespaces []string
-	// field is what stops them, by off; nil is no such field.
+	// field stops an object when its value is off; nil if there is no such field.
 	field []string
 	off   any
-	// ask is the annotation, and with is its value, by which the controller has to answer.
+	// ask is the annotation that requests an answer of the controller, and with its value; "" stands
+	// for a new random value each time.
 	ask, with string
-	// busy says what an object still does; "" is nothing.
+	// busy returns the work that an object still does; "" if it is idle.
 	busy func(*unstructured.Unstructured) string
-	// release makes that the deletion of an object deletes nothing that it applied.
+	// release changes an object so that its deletion does not delete the objects that it applied.
 	release func(*unstructured.Unstructured)
 }
 
@@ -57,22 +59,50 @@ func sources() plane.Kind {
 
 // transforms returns the kind Transform. A cluster is delivered by one object of it.
 func transforms() plane.Kind {
-	return plane.Kind{Group: v1alpha1.Group, Kind: v1alpha1.TransformKind, Resource: "transforms", Version: v1alpha1.GroupVersion.Version, Namespaced: true}
+	return plane.Kind{
+		Group:      v1alpha1.Group,
+		Kind:       v1alpha1.TransformKind,
+		Resource:   "transforms",
+		Version:    v1alpha1.GroupVersion.Version,
+		Namespaced: true,
+	}
 }
 
 // engines returns the engines in the order in which they are stopped: each writes the objects of
 // those after it.
 func (g *GitOps) engines() []engine {
 	namespace := []string{g.Cluster.ClusterNamespace()}
-	suspend := engine{namespaces: namespace, field: []string{"spec", "suspend"}, off: true, ask: meta.ReconcileRequestAnnotation, busy: unanswered, release: func(*unstructured.Unstructured) {}}
+
+	// Transforms and Kustomizations are suspended in the same way.
+	suspend := engine{
+		namespaces: namespace,
+		field:      []string{"spec", "suspend"},
+		off:        true,
+		ask:        meta.ReconcileRequestAnnotation,
+		busy:       unanswered,
+		release:    func(*unstructured.Unstructured) {},
+	}
 	transform := suspend
 	kustomization := suspend
 	transform.Kind = transforms()
-	kustomization.Kind = plane.Kind{Group: "kustomize.toolkit.fluxcd.io", Kind: "Kustomization", Resource: "kustomizations", Version: "v1", Namespaced: true}
+	kustomization.Kind = plane.Kind{
+		Group:      "kustomize.toolkit.fluxcd.io",
+		Kind:       "Kustomization",
+		Resource:   "kustomizations",
+		Version:    "v1",
+		Namespaced: true,
+	}
 	kustomization.release = orphan
+
+	// The automated sync of an Application is removed.
 	application := engine{
 		Kind:       plane.Kind{Group: "argoproj.io", Kind: "Application", Resource: "applications", Version: "v1alpha1", Namespaced: true},
-		namespaces: g.Applications, field: []string{"spec", "syncPolicy", "automated"}, ask: refresh, with: "normal", busy: syncing, release: uncascade,
+		namespaces: g.Applications,
+		field:      []string{"spec", "syncPolicy", "automated"},
+		ask:        refresh,
+		with:       "normal",
+		busy:       syncing,
+		release:    uncascade,
 	}
 	if slices.Contains(g.Applications, "*") {
 		application.namespaces = []string{""}
@@ -80,9 +110,10 @@ func (g *GitOps) engines() []engine {
 	return []engine{transform, kustomization, application}
 }
 
-// owned returns the objects of a kind that deliver the cluster; none if the API server does not
-// know the kind.
+// owned returns the objects of a kind that deliver the cluster. There are none if the API server
+// does not know the kind.
 func (g *GitOps) owned(ctx context.Context, k plane.Kind, namespaces []string) ([]*unstructured.Unstructured, error) {
+	// The Transform has the name of the cluster, and the other objects have its labels.
 	name, namespace := g.Cluster.Name, g.Cluster.ClusterNamespace()
 	if k.GroupKind() == transforms().GroupKind() {
 		o, err := g.Plane.Get(ctx, k, plane.Ref{Group: k.Group, Kind: k.Kind, Namespace: namespace, Name: name})
@@ -93,8 +124,8 @@ func (g *GitOps) owned(ctx context.Context, k plane.Kind, namespaces []string) (
 	}
 	labels := fmt.Sprintf("%s=%s,%s=%s", v1alpha1.LabelTransform, name, v1alpha1.LabelNamespace, namespace)
 	var out []*unstructured.Unstructured
-	for _, in := range namespaces {
-		err := g.Plane.Select(ctx, k, in, labels, 0, func(o *unstructured.Unstructured) error {
+	for _, searched := range namespaces {
+		err := g.Plane.Select(ctx, k, searched, labels, 0, func(o *unstructured.Unstructured) error {
 			out = append(out, o)
 			return nil
 		})
@@ -105,30 +136,31 @@ func (g *GitOps) owned(ctx context.Context, k plane.Kind, namespaces []string) (
 	return out, nil
 }
 
-// stopAll stops all engines. Each is stopped once those before it are still. It returns what it
-// still waits for. A Transform that is being deleted takes away what it delivered, which is an
-// error if stays is set.
+// stopAll stops all engines. Each is stopped once the engines before it are idle. It returns the
+// object that it still waits for. A Transform that is being deleted deletes the delivered objects,
+// which is an error if stays is set.
 func (g *GitOps) stopAll(ctx context.Context, stays bool) (waiting string, err error) {
 	for _, e := range g.engines() {
-		all, err := g.owned(ctx, e.Kind, e.namespaces)
+		objects, err := g.owned(ctx, e.Kind, e.namespaces)
 		if err != nil {
 			return "", err
 		}
-		for _, o := range all {
-			at := plane.RefOf(o)
+		for _, o := range objects {
+			ref := plane.RefOf(o)
 			if o.GetDeletionTimestamp() != nil {
 				if stays && e.GroupKind() == transforms().GroupKind() {
-					return "", fmt.Errorf("%s plane: %s is being deleted, with what it delivered: a pivot needs the cluster as it is", g.Plane.Name(), at)
+					const format = "%s plane: %s is being deleted, with what it delivered: a pivot needs the cluster as it is"
+					return "", fmt.Errorf(format, g.Plane.Name(), ref)
 				}
-				waiting = fmt.Sprintf("%s is being deleted", at)
+				waiting = fmt.Sprintf("%s is being deleted", ref)
 				continue
 			}
-			o, err := g.Plane.Update(ctx, e.Kind, at, metav1.UpdateOptions{FieldManager: mover.Manager}, e.stop)
+			o, err := g.Plane.Update(ctx, e.Kind, ref, metav1.UpdateOptions{FieldManager: mover.Manager}, e.stop)
 			if plane.IgnoreNotFound(err) != nil {
-				return "", fmt.Errorf("%s plane: %s: %w", g.Plane.Name(), at, err)
+				return "", fmt.Errorf("%s plane: %s: %w", g.Plane.Name(), ref, err)
 			}
 			if err == nil && e.busy(o) != "" {
-				waiting = fmt.Sprintf("%s: %s", at, e.busy(o))
+				waiting = fmt.Sprintf("%s: %s", ref, e.busy(o))
 			}
 		}
 		if waiting != "" {
@@ -138,56 +170,60 @@ func (g *GitOps) stopAll(ctx context.Context, stays bool) (waiting string, err e
 	return "", nil
 }
 
-// stop stops an object, and notes in an annotation what was before.
+// stop stops an object, and notes the field's value before that in an annotation.
 func (e engine) stop(o *unstructured.Unstructured) error {
-	now, _, err := unstructured.NestedFieldCopy(o.Object, e.field...)
+	// Leave an object that is stopped already.
+	current, _, err := unstructured.NestedFieldCopy(o.Object, e.field...)
 	if err != nil {
 		return err
 	}
 	notes := o.GetAnnotations()
 	_, frozen := notes[Frozen]
-	if frozen && reflect.DeepEqual(now, e.off) {
+	if frozen && reflect.DeepEqual(current, e.off) {
 		return plane.ErrUnchanged
 	}
+
+	// Note the value, and request an answer of the controller.
 	if notes == nil {
 		notes = map[string]string{}
 	}
 	if !frozen {
-		was, err := json.Marshal(now)
+		before, err := json.Marshal(current)
 		if err != nil {
 			return err
 		}
-		notes[Frozen] = string(was)
+		notes[Frozen] = string(before)
 	}
 	notes[e.ask] = e.with
 	if e.with == "" {
-		notes[e.ask] = mover.Manager + "-" + rand.Text() // None that was answered before.
+		notes[e.ask] = mover.Manager + "-" + rand.Text() // No earlier answer has this value.
 	}
 	o.SetAnnotations(notes)
 	return e.set(o, e.off)
 }
 
 // set sets the field by which an object is stopped.
-func (e engine) set(o *unstructured.Unstructured, to any) error {
-	if to == nil {
+func (e engine) set(o *unstructured.Unstructured, value any) error {
+	if value == nil {
 		unstructured.RemoveNestedField(o.Object, e.field...)
 		return nil
 	}
-	return unstructured.SetNestedField(o.Object, to, e.field...)
+	return unstructured.SetNestedField(o.Object, value, e.field...)
 }
 
-// thaw restores what stop has changed. The Transform comes last, because it writes the others.
+// thaw restores the objects that stop has changed. The Transform comes last, because it writes the
+// others.
 func (g *GitOps) thaw(ctx context.Context) error {
 	for _, e := range slices.Backward(g.engines()) {
-		all, err := g.owned(ctx, e.Kind, e.namespaces)
+		objects, err := g.owned(ctx, e.Kind, e.namespaces)
 		if err != nil {
 			return err
 		}
-		for _, o := range all {
-			at := plane.RefOf(o)
-			_, err := g.Plane.Update(ctx, e.Kind, at, metav1.UpdateOptions{FieldManager: mover.Manager}, e.restore)
+		for _, o := range objects {
+			ref := plane.RefOf(o)
+			_, err := g.Plane.Update(ctx, e.Kind, ref, metav1.UpdateOptions{FieldManager: mover.Manager}, e.restore)
 			if plane.IgnoreNotFound(err) != nil {
-				return fmt.Errorf("%s plane: %s: %w", g.Plane.Name(), at, err)
+				return fmt.Errorf("%s plane: %s: %w", g.Plane.Name(), ref, err)
 			}
 		}
 	}
@@ -201,17 +237,18 @@ func (e engine) restore(o *unstructured.Unstructured) error {
 	if !frozen {
 		return plane.ErrUnchanged
 	}
-	var was any
-	if err := utiljson.Unmarshal([]byte(text), &was); err != nil {
-		return fmt.Errorf("annotation %s: %w: set %s to what it should be, and take the annotation away", Frozen, err, strings.Join(e.field, "."))
+	var before any
+	if err := utiljson.Unmarshal([]byte(text), &before); err != nil {
+		const format = "annotation %s: %w: set %s to what it should be, and take the annotation away"
+		return fmt.Errorf(format, Frozen, err, strings.Join(e.field, "."))
 	}
 	delete(notes, Frozen)
 	o.SetAnnotations(notes)
-	return e.set(o, was)
+	return e.set(o, before)
 }
 
-// unanswered returns what an object waits for until its controller has answered a request that was
-// made with the suspension, or after it.
+// unanswered returns a message until the controller of an object has answered the request of stop,
+// or a later request.
 func unanswered(o *unstructured.Unstructured) string {
 	answer, _, _ := unstructured.NestedString(o.Object, "status", "lastHandledReconcileAt")
 	if answer == o.GetAnnotations()[meta.ReconcileRequestAnnotation] {
@@ -220,8 +257,7 @@ func unanswered(o *unstructured.Unstructured) string {
 	return "its controller has not seen yet that it is suspended, and may be applying"
 }
 
-// syncing returns what an Application waits for: the answer of Argo CD, or the end of an
-// operation.
+// syncing returns a message until Argo CD has compared an Application, and its operation has ended.
 func syncing(o *unstructured.Unstructured) string {
 	if _, asked := o.GetAnnotations()[refresh]; asked {
 		return "Argo CD has not seen yet that its automated sync is off"
@@ -233,31 +269,33 @@ func syncing(o *unstructured.Unstructured) string {
 	return ""
 }
 
-// orphan lets a Kustomization leave what it applied when it is deleted.
+// orphan lets a Kustomization leave its applied objects when it is deleted.
 func orphan(o *unstructured.Unstructured) {
 	_ = unstructured.SetNestedField(o.Object, "Orphan", "spec", "deletionPolicy") // It has a spec.
 }
 
-// uncascade lets an Application leave what it applied when it is deleted.
+// uncascade lets an Application leave its applied objects when it is deleted.
 func uncascade(o *unstructured.Unstructured) {
-	o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == cascade || strings.HasPrefix(f, cascade+"/") }))
+	isCascade := func(f string) bool { return f == cascade || strings.HasPrefix(f, cascade+"/") }
+	o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), isCascade))
 }
 
-// end deletes what delivers: each kind once those before it are gone, and the sources last. It
-// returns what it still waits for.
+// end deletes the delivering objects: each kind once the kinds before it are gone, and the sources
+// last. It returns the object that it still waits for.
 func (g *GitOps) end(ctx context.Context) (waiting string, err error) {
 	last := engine{Kind: sources(), namespaces: []string{g.Cluster.ClusterNamespace()}}
 	for _, e := range append(g.engines(), last) {
-		all, err := g.owned(ctx, e.Kind, e.namespaces)
+		objects, err := g.owned(ctx, e.Kind, e.namespaces)
 		if err != nil {
 			return "", err
 		}
-		for _, o := range all {
-			at := plane.RefOf(o)
-			if err := g.Plane.Remove(ctx, e.Kind, at, metav1.UpdateOptions{FieldManager: mover.Manager}, e.leave); err != nil {
-				return "", fmt.Errorf("%s plane: %s: %w", g.Plane.Name(), at, err)
+		for _, o := range objects {
+			ref := plane.RefOf(o)
+			err := g.Plane.Remove(ctx, e.Kind, ref, metav1.UpdateOptions{FieldManager: mover.Manager}, e.leave)
+			if err != nil {
+				return "", fmt.Errorf("%s plane: %s: %w", g.Plane.Name(), ref, err)
 			}
-			waiting = fmt.Sprintf("%s is being deleted", at)
+			waiting = fmt.Sprintf("%s is being deleted", ref)
 		}
 		if waiting != "" {
 			return waiting, nil

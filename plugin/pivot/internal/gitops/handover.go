@@ -31,12 +31,14 @@ func (g *GitOps) Thaw(ctx context.Context, cluster plane.Ref) error {
 	return g.thaw(ctx)
 }
 
-// Tombstone ends the delivery with nothing deleted, and forbids another one.
+// Tombstone ends the delivery without deleting delivered objects, and forbids another delivery.
 func (g *GitOps) Tombstone(ctx context.Context, cluster plane.Ref) error {
 	r, err := g.readReceipt(ctx, cluster, state.Step.Forward)
 	if err != nil {
 		return err
 	}
+
+	// Forbid another delivery in the registry and in the API server.
 	t := g.tombstone(r)
 	if _, err := g.push(ctx, t); err != nil {
 		return err
@@ -44,7 +46,10 @@ func (g *GitOps) Tombstone(ctx context.Context, cluster plane.Ref) error {
 	if err := g.Forbid(ctx, t); err != nil {
 		return err
 	}
-	if err := g.repeat(ctx, "stopping the delivery", func(ctx context.Context) (string, error) { return g.stopAll(ctx, false) }); err != nil {
+
+	// Then stop the delivery, and delete it.
+	stop := func(ctx context.Context) (string, error) { return g.stopAll(ctx, false) }
+	if err := g.repeat(ctx, "stopping the delivery", stop); err != nil {
 		return err
 	}
 	return g.repeat(ctx, "ending the delivery", g.end)

@@ -26,11 +26,13 @@ func (g *GitOps) Lookup(ctx context.Context) (t Tombstone, found bool, err error
 		return Tombstone{}, false, err
 	}
 
-	// Both must be of one pivot.
+	// Both must belong to the same pivot.
+	differ := inRegistry && inPolicy && !kept.same(guard)
 	switch {
-	case inRegistry && inPolicy && !kept.same(guard):
-		return Tombstone{}, false, fmt.Errorf("%s has %w than ValidatingAdmissionPolicy %q: %s and %s: see which cluster lives, and delete the other tombstone by hand",
-			g.at(), ErrAnother, Policy(g.Cluster.Name), kept, guard)
+	case differ:
+		const format = "%s has %w than ValidatingAdmissionPolicy %q: %s and %s: " +
+			"see which cluster lives, and delete the other tombstone by hand"
+		return Tombstone{}, false, fmt.Errorf(format, g.artifactName(), ErrAnother, Policy(g.Cluster.Name), kept, guard)
 	case inRegistry:
 		t = kept
 	case inPolicy:
@@ -39,14 +41,15 @@ func (g *GitOps) Lookup(ctx context.Context) (t Tombstone, found bool, err error
 		return Tombstone{}, false, nil
 	}
 
-	// A tombstone of this parent must be of this PivotCluster.
+	// A tombstone of this parent must name this PivotCluster.
 	here, err := g.Plane.UID(ctx)
 	if err != nil {
 		return Tombstone{}, false, err
 	}
 	if t.Parent.UID == here && t.UID != string(g.Cluster.UID) {
-		return Tombstone{}, false, fmt.Errorf("%s: %w: it is that of %s, and this PivotCluster has UID %s: nothing is provisioned: if the name is used again for a new cluster, delete the tombstone by hand, see the guide",
-			g.at(), ErrAnother, t, g.Cluster.UID)
+		const format = "%s: %w: it is that of %s, and this PivotCluster has UID %s: nothing is provisioned: " +
+			"if the name is used again for a new cluster, delete the tombstone by hand, see the guide"
+		return Tombstone{}, false, fmt.Errorf(format, g.artifactName(), ErrAnother, t, g.Cluster.UID)
 	}
 	return t, true, nil
 }

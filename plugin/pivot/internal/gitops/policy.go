@@ -20,7 +20,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 )
 
-// Annotation of the policy that has the tombstone, as JSON.
+// Annotation of the policy holds the tombstone, as JSON.
 const Annotation = "pivot.ropewalk.dev/tombstone"
 
 // probe is the name of the ConfigMap that the policy denies too: a dry run that creates it
@@ -32,28 +32,35 @@ func Policy(cluster string) string { return "ropewalk-pivot-" + cluster }
 
 // policies returns the kinds of a policy and of its binding.
 func policies() (policy, binding plane.Kind) {
-	policy = plane.Kind{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicy", Resource: "validatingadmissionpolicies", Version: "v1"}
+	policy = plane.Kind{
+		Group:    "admissionregistration.k8s.io",
+		Kind:     "ValidatingAdmissionPolicy",
+		Resource: "validatingadmissionpolicies",
+		Version:  "v1",
+	}
 	binding = policy
 	binding.Kind = policy.Kind + "Binding"
 	binding.Resource = "validatingadmissionpolicybindings"
 	return policy, binding
 }
 
-// Forbid denies that the cluster is made again on this parent, and returns once that is in
-// force. Tombstone calls it, and so does a parent that was rebuilt and has found t.
+// Forbid denies that the cluster is created again on this parent, and returns once that is in force.
+// Tombstone calls it, and so does a parent that was rebuilt and has found t.
 //
-// All kinds of Cluster API are denied in the namespace of the cluster, in which nothing else
-// is, and so is unpausing what is still to be deleted. If there are several API servers, only
-// one has been tried; the others read policies by a watch as well, and follow at once.
+// In the namespace of the cluster, which has no other objects, the policy denies new objects of
+// Cluster API, and denies to unpause the objects that are still to be deleted. If there are several
+// API servers, only one has been tried; the others read policies by a watch as well, and follow at
+// once.
 func (g *GitOps) Forbid(ctx context.Context, t Tombstone) error {
 	// The tombstone of another pivot is not replaced.
-	there, found, err := g.readGuard(ctx)
+	existing, found, err := g.readGuard(ctx)
 	if err != nil {
 		return err
 	}
-	if found && !there.same(t) {
-		return fmt.Errorf("%s plane: ValidatingAdmissionPolicy %q: %w: it is that of %s, and not of %s: if that cluster is gone, delete it by hand, see the guide",
-			g.Plane.Name(), Policy(t.Cluster), ErrAnother, there, t)
+	if found && !existing.same(t) {
+		const format = "%s plane: ValidatingAdmissionPolicy %q: %w: it is that of %s, and not of %s: " +
+			"if that cluster is gone, delete it by hand, see the guide"
+		return fmt.Errorf(format, g.Plane.Name(), Policy(t.Cluster), ErrAnother, existing, t)
 	}
 
 	// Write the policy and its binding, with the tombstone in both.
@@ -82,20 +89,21 @@ func (g *GitOps) Forbid(ctx context.Context, t Tombstone) error {
 	return g.repeat(ctx, "forbidding that the cluster is made again", g.checkInForce)
 }
 
-// write creates an object, or brings the one that is there to its spec.
+// write creates an object, or replaces the spec of an existing object.
 func (g *GitOps) write(ctx context.Context, k plane.Kind, o *unstructured.Unstructured) error {
 	_, err := g.Plane.Create(ctx, k, o, metav1.CreateOptions{FieldManager: mover.Manager})
 	if !apierrors.IsAlreadyExists(err) {
 		return err
 	}
-	_, err = g.Plane.Update(ctx, k, plane.RefOf(o), metav1.UpdateOptions{FieldManager: mover.Manager}, func(live *unstructured.Unstructured) error {
+	options := metav1.UpdateOptions{FieldManager: mover.Manager}
+	_, err = g.Plane.Update(ctx, k, plane.RefOf(o), options, func(live *unstructured.Unstructured) error {
 		live.Object["spec"] = o.Object["spec"]
 		return nil
 	})
 	return err
 }
 
-// readGuard returns the tombstone that the policy has; found is false if there is no policy.
+// readGuard returns the tombstone of the policy, and reports whether there is a policy.
 func (g *GitOps) readGuard(ctx context.Context) (t Tombstone, found bool, err error) {
 	policy, _ := policies()
 	name := Policy(g.Cluster.Name)
@@ -112,25 +120,23 @@ func (g *GitOps) readGuard(ctx context.Context) (t Tombstone, found bool, err er
 	return t, true, nil
 }
 
-// checkInForce tries whether the API server denies by the policy. It returns what is still waited
-// for.
+// checkInForce creates the probe as a dry run. It returns a message until the policy denies that.
 func (g *GitOps) checkInForce(ctx context.Context) (waiting string, err error) {
 	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
 	o.SetNamespace(g.Cluster.ClusterNamespace())
 	o.SetName(probe)
 	_, err = g.Plane.Create(ctx, plane.ConfigMapKind, o, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-	switch {
-	case err == nil:
+	if err == nil {
 		return fmt.Sprintf("the API server does not act by ValidatingAdmissionPolicy %q yet", Policy(g.Cluster.Name)), nil
-	case strings.Contains(err.Error(), fmt.Sprintf("ValidatingAdmissionPolicy '%s'", Policy(g.Cluster.Name))):
-		return "", nil // Denied.
-	case apierrors.IsNotFound(err):
-		return "", nil // The namespace is gone, and nothing can be made in it.
+	}
+	isDenied := strings.Contains(err.Error(), fmt.Sprintf("ValidatingAdmissionPolicy '%s'", Policy(g.Cluster.Name)))
+	if isDenied || apierrors.IsNotFound(err) { // Without its namespace nothing can be created either.
+		return "", nil
 	}
 	return "", fmt.Errorf("%s plane: trying ValidatingAdmissionPolicy %q: %w", g.Plane.Name(), Policy(g.Cluster.Name), err)
 }
 
-// paused returns the expression that a Cluster is paused.
+// paused returns the CEL expression that is true for a paused Cluster.
 func paused(object string) string {
 	return fmt.Sprintf("has(%[1]s.spec) && has(%[1]s.spec.paused) && %[1]s.spec.paused", object)
 }
@@ -142,13 +148,20 @@ func (g *GitOps) rules(t Tombstone) map[string]any {
 	if t.Target.Server != "" {
 		where = "at " + t.Target.Server + " " + where
 	}
-	message := fmt.Sprintf("Cluster %s/%s is in charge of itself since %s (pivot %s, %s): change it there. To use the name for a new cluster, remove the tombstone first: "+
+	message := fmt.Sprintf("Cluster %s/%s is in charge of itself since %s (pivot %s, %s): change it there. "+
+		"To use the name for a new cluster, remove the tombstone first: "+
 		"ValidatingAdmissionPolicy %s with its binding, and the tag %s",
-		t.Namespace, t.Cluster, t.At.UTC().Format(time.RFC3339), t.Pivot, where, Policy(t.Cluster), g.at())
+		t.Namespace, t.Cluster, t.At.UTC().Format(time.RFC3339), t.Pivot, where, Policy(t.Cluster), g.artifactName())
 
 	// Deny the creation of all kinds of Cluster API, and of the probe.
 	rule := func(operation, resource string, groups ...any) map[string]any {
-		return map[string]any{"operations": []any{operation}, "apiGroups": groups, "apiVersions": []any{"*"}, "resources": []any{resource}, "scope": "Namespaced"}
+		return map[string]any{
+			"operations":  []any{operation},
+			"apiGroups":   groups,
+			"apiVersions": []any{"*"},
+			"resources":   []any{resource},
+			"scope":       "Namespaced",
+		}
 	}
 	core := any(inventory.ClusterGroup)
 	tried := rule("CREATE", "configmaps", "")
