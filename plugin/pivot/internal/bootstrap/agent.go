@@ -14,7 +14,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/state"
 )
 
-// Keys of the Secret of an agent, beside those of its credentials.
+// Keys of the Secret of an agent, beside the keys of its credentials.
 const (
 	// TokenKey is gone once the agent is enrolled.
 	TokenKey = "token"
@@ -24,8 +24,7 @@ const (
 	LinkKey = "link"
 )
 
-// AgentData returns the data of the Secret that an agent begins with. Trust is as in
-// enrol.Credentials; the agent adds a key.
+// AgentData returns the first data of an agent's Secret. The agent adds its key.
 func AgentData(token, endpoint, link string, trust enrol.Trust) map[string][]byte {
 	data := trust.Encode()
 	data[TokenKey] = []byte(token)
@@ -48,7 +47,7 @@ func MoverBinding(namespace string, account types.NamespacedName) *rbacv1.RoleBi
 
 // InCharge reports whether the cluster of a PivotCluster with the SelfAnnotation is in charge of
 // itself. Its receipt decides. If r is nil, because a user has deleted the receipt, the condition
-// Pivoted decides. A cluster that was to move away, and did not, is still in charge.
+// Pivoted decides. After an aborted pivot to another cluster it is still in charge.
 func InCharge(c *v1alpha1.PivotCluster, r *state.Receipt) bool {
 	switch {
 	case r == nil:
@@ -62,5 +61,8 @@ func InCharge(c *v1alpha1.PivotCluster, r *state.Receipt) bool {
 // HandedOver reports whether the parent has given the cluster to itself, or has begun to. From
 // then on the parent cannot change it.
 func HandedOver(c *v1alpha1.PivotCluster, r *state.Receipt) bool {
-	return InCharge(c, r) || r != nil && (r.Role == state.RoleSource || r.Step.Forward())
+	if r == nil {
+		return InCharge(c, r)
+	}
+	return InCharge(c, r) || r.Role == state.RoleSource || r.Step.Forward()
 }

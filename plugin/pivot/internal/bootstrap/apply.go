@@ -23,7 +23,7 @@ import (
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 )
 
-// Applier makes what a bootstrap says, on the child.
+// Applier creates the objects of a bootstrap on the child.
 type Applier struct {
 	// Client reads from the API server itself.
 	Client client.Client
@@ -31,11 +31,11 @@ type Applier struct {
 	Namespace string
 }
 
-// owner is the field manager of what is applied.
+// owner is the field manager of the applied objects.
 const owner = client.FieldOwner("ropewalk-agent")
 
-// Apply makes what is missing, and brings what the agent made to what the parent wants now. The
-// error has all that is refused, before anything is written.
+// Apply creates missing objects, and updates the objects that the agent has created to the current
+// bootstrap. Its error lists all objects that are refused, before anything is written.
 func (a *Applier) Apply(ctx context.Context, b *Bootstrap) error {
 	if err := b.check(a.Namespace); err != nil {
 		return err // There may be no objects of it.
@@ -59,40 +59,44 @@ func (a *Applier) Apply(ctx context.Context, b *Bootstrap) error {
 	return nil
 }
 
-// checkForeign returns an error for everything that is on the child already, and is not of the
-// parent.
+// checkForeign returns errors for objects that the child has already, and not from the parent.
 func (a *Applier) checkForeign(ctx context.Context, b *Bootstrap) error {
-	var wrong []error
+	// Secrets may be there with the same data.
+	var errs []error
 	for _, s := range b.Secrets {
 		var live corev1.Secret
 		if err := a.Client.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Name}, &live); err == nil {
-			wrong = append(wrong, checkOwned(s, &live))
+			errs = append(errs, checkOwned(s, &live))
 		} else {
-			wrong = append(wrong, named(s, client.IgnoreNotFound(err)))
+			errs = append(errs, named(s, client.IgnoreNotFound(err)))
 		}
 	}
+
+	// The PivotCluster and the GitOps objects must belong to the parent.
 	var live v1alpha1.PivotCluster
 	switch err := a.Client.Get(ctx, client.ObjectKey{Name: b.Name}, &live); {
 	case client.IgnoreNotFound(err) != nil:
-		wrong = append(wrong, err)
+		errs = append(errs, err)
 	case err == nil && live.Annotations[SelfAnnotation] != b.Identity:
-		wrong = append(wrong, fmt.Errorf("PivotCluster %q is on the child already, and is another one: delete it", b.Name))
+		errs = append(errs, fmt.Errorf("PivotCluster %q is on the child already, and is another one: delete it", b.Name))
 	}
 	for _, o := range b.objects() {
 		_, err := a.liveGitOps(ctx, b, o)
-		wrong = append(wrong, err)
+		errs = append(errs, err)
 	}
-	return errors.Join(wrong...)
+	return errors.Join(errs...)
 }
 
 // checkOwned returns an error for a Secret of the child that the agent may not replace.
 func checkOwned(s Secret, live *corev1.Secret) error {
 	if live.Labels[ManagedLabel] == "" && !equality.Semantic.DeepEqual(live.Data, s.Data) {
-		return fmt.Errorf("%s is on the child already, with other data, and is not of the parent: delete it, or take it away from the PivotCluster", s)
+		const format = "%s is on the child already, with other data, and is not of the parent: delete it, or take it away from the PivotCluster"
+		return fmt.Errorf(format, s)
 	}
 	return nil
 }
 
+// applySecret creates a Secret, or updates a Secret that the agent has created.
 func (a *Applier) applySecret(ctx context.Context, s Secret) error {
 	want := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name, Labels: s.labels()},
@@ -108,6 +112,8 @@ func (a *Applier) applySecret(ctx context.Context, s Secret) error {
 	if !apierrors.IsAlreadyExists(err) {
 		return named(s, err)
 	}
+
+	// A Secret that is there already may have the same data, or belong to the agent.
 	var live corev1.Secret
 	if err := a.Client.Get(ctx, client.ObjectKeyFromObject(want), &live); err != nil {
 		return named(s, err)
@@ -136,6 +142,7 @@ func named(s Secret, err error) error {
 	return fmt.Errorf("%s on the child: %w", s, err)
 }
 
+// ensureNamespace creates a namespace unless it is there.
 func (a *Applier) ensureNamespace(ctx context.Context, name string) error {
 	err := a.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, owner)
 	if apierrors.IsAlreadyExists(err) {
@@ -144,19 +151,22 @@ func (a *Applier) ensureNamespace(ctx context.Context, name string) error {
 	return err
 }
 
-// applyCluster makes the PivotCluster, and the namespace that its objects move to.
+// applyCluster creates or updates the PivotCluster, and creates the namespace of its objects.
 func (a *Applier) applyCluster(ctx context.Context, b *Bootstrap) error {
 	want := b.pivotCluster()
 	if err := a.ensureNamespace(ctx, want.ClusterNamespace()); err != nil {
 		return err
 	}
 	var live v1alpha1.PivotCluster
-	switch err := a.Client.Get(ctx, client.ObjectKey{Name: b.Name}, &live); {
-	case apierrors.IsNotFound(err):
+	err := a.Client.Get(ctx, client.ObjectKey{Name: b.Name}, &live)
+	if apierrors.IsNotFound(err) {
 		return a.Client.Create(ctx, want, owner)
-	case err != nil:
+	}
+	if err != nil {
 		return err
 	}
+
+	// Labels of others stay.
 	before := live.DeepCopy()
 	for key, value := range want.Labels {
 		metav1.SetMetaDataLabel(&live.ObjectMeta, key, value)
@@ -168,10 +178,14 @@ func (a *Applier) applyCluster(ctx context.Context, b *Bootstrap) error {
 	return a.Client.Update(ctx, &live, owner)
 }
 
+// applyGitOps applies a GitOps object, unless the child has all its fields already.
 func (a *Applier) applyGitOps(ctx context.Context, b *Bootstrap, o *unstructured.Unstructured) error {
 	live, err := a.liveGitOps(ctx, b, o)
-	if err != nil || live != nil && holds(live, o) {
+	if err != nil {
 		return err
+	}
+	if live != nil && holds(live, o) {
+		return nil
 	}
 	if live == nil {
 		if err := a.ensureNamespace(ctx, o.GetNamespace()); err != nil {
@@ -189,7 +203,7 @@ func (a *Applier) liveGitOps(ctx context.Context, b *Bootstrap, o *unstructured.
 	case apimeta.IsNoMatchError(err):
 		return nil, fmt.Errorf("%s is not installed on the child: the manifest of agents must have it: %w", b.Spec.GitOps.Engine, err)
 	case apierrors.IsNotFound(err):
-		return nil, nil //nolint:nilnil // none is no error
+		return nil, nil //nolint:nilnil // no object is no error
 	case err != nil:
 		return nil, err
 	case live.GetLabels()[ManagedLabel] == "":
@@ -203,6 +217,7 @@ func holds(live, o *unstructured.Unstructured) bool {
 	return contains(live.Object["spec"], o.Object["spec"])
 }
 
+// contains reports whether live has all fields of want, with the same values.
 func contains(live, want any) bool {
 	w, ok := want.(map[string]any)
 	if !ok {
@@ -217,8 +232,8 @@ func contains(live, want any) bool {
 	return true
 }
 
-// State reports whether the GitOps of the child has applied what it begins with. If it has not,
-// the message is that of the engine.
+// State reports whether the GitOps of the child has applied its first objects. If it has not, the
+// message comes from the engine.
 func (a *Applier) State(ctx context.Context, b *Bootstrap) (begun bool, message string, err error) {
 	objects := b.objects()
 	last := objects[len(objects)-1]
@@ -265,11 +280,17 @@ func synced(app *unstructured.Unstructured, digest string) (bool, string) {
 		return s
 	}
 	sync, health := text("status", "sync", "status"), text("status", "health", "status")
+
+	// The last operation must have ended, if it was at the digest, and so must the comparison.
 	phase := text("status", "operationState", "phase")
-	ended := phase == "" || phase == "Succeeded" || text("status", "operationState", "operation", "sync", "revision") != digest
-	compared := text("status", "sync", "revision") == digest && text("status", "sync", "comparedTo", "source", "path") == text("spec", "source", "path")
-	message := fmt.Sprintf("sync %s, health %s: %s", cmp.Or(sync, "Unknown"), cmp.Or(health, "Unknown"), text("status", "operationState", "message"))
-	// What keeps Argo CD from reading the artifact is in a condition.
+	succeeded := phase == "" || phase == "Succeeded"
+	ended := succeeded || text("status", "operationState", "operation", "sync", "revision") != digest
+	samePath := text("status", "sync", "comparedTo", "source", "path") == text("spec", "source", "path")
+	compared := samePath && text("status", "sync", "revision") == digest
+	message := fmt.Sprintf("sync %s, health %s: %s",
+		cmp.Or(sync, "Unknown"), cmp.Or(health, "Unknown"), text("status", "operationState", "message"))
+
+	// A condition explains why Argo CD cannot read the artifact.
 	conditions, _, _ := unstructured.NestedSlice(app.Object, "status", "conditions")
 	for _, c := range conditions {
 		if c, _ := c.(map[string]any); c["message"] != nil {

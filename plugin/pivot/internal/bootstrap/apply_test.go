@@ -80,7 +80,7 @@ func TestWhatIsAppliedAgainIsNotWritten(t *testing.T) {
 }
 
 func TestWhatIsRefusedIsRefusedBeforeAnythingIsWritten(t *testing.T) {
-	flux := made("kustomize.toolkit.fluxcd.io/v1", "Kustomization", "flux-system", map[string]any{"path": "./mine"})
+	flux := newObject("kustomize.toolkit.fluxcd.io/v1", "Kustomization", "flux-system", map[string]any{"path": "./mine"})
 	flux.SetLabels(nil)
 	other := sent(v1alpha1.EngineFlux).pivotCluster()
 	other.Annotations = map[string]string{SelfAnnotation: "parent-uid/pc-9"}

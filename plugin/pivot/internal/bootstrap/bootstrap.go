@@ -22,28 +22,28 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/enrol"
 )
 
-// Annotations and labels of what the agent makes on a child.
+// Annotations and labels of the objects that the agent creates on a child.
 const (
-	// SelfAnnotation of a PivotCluster: it is the one of the cluster that it is on. Its value
-	// is the identity by which the parent knows it, PARENT-UID/PIVOTCLUSTER-UID.
+	// SelfAnnotation marks the PivotCluster that describes the cluster on which it is stored. Its
+	// value is the identity by which the parent knows the cluster, PARENT-UID/PIVOTCLUSTER-UID.
 	SelfAnnotation = "pivot.ropewalk.dev/self"
-	// ManagedLabel of Secrets and GitOps objects: the agent made them.
+	// ManagedLabel marks Secrets and GitOps objects that the agent has created.
 	ManagedLabel = "pivot.ropewalk.dev/bootstrap"
 )
 
-// Bootstrap is what a child gets before its pivot.
+// Bootstrap has the objects that a child gets before its pivot.
 type Bootstrap struct {
-	// Identity is that of the child, as in its certificate: PARENT-UID/PIVOTCLUSTER-UID.
+	// Identity of the child, as in its certificate: PARENT-UID/PIVOTCLUSTER-UID.
 	Identity string `json:"identity"`
 	// Name of the PivotCluster, and its Labels and Spec.
 	Name   string                    `json:"name"`
 	Labels map[string]string         `json:"labels,omitempty"`
 	Spec   v1alpha1.PivotClusterSpec `json:"spec"`
-	// Secrets are credentials. They travel beside the JSON of the rest.
+	// Secrets are credentials. They are not part of the JSON.
 	Secrets []Secret `json:"-"`
 }
 
-// Secret is one that the child gets. It is printed, and written as JSON, without its values.
+// Secret is a Secret for the child. It is printed, and written as JSON, without its values.
 type Secret struct {
 	Namespace string            `json:"namespace"`
 	Name      string            `json:"name"`
@@ -57,14 +57,14 @@ func (s Secret) String() string { return "Secret " + s.Namespace + "/" + s.Name 
 // Format writes the name for all verbs, so that no value is printed.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(s.String())) }
 
-// Wrong is what a user has to put right in a PivotCluster, or beside it.
+// Wrong is an error that a user has to correct in a PivotCluster, or beside it.
 type Wrong struct{ error }
 
 // Unwrap returns the error for errors.Is.
 func (w Wrong) Unwrap() error { return w.error }
 
-// checkSendable returns an error for credentials that no child gets: those of the system, of the
-// parent itself, and of other clusters.
+// checkSendable returns an error for credentials that no child gets: credentials of the system, of
+// the parent itself, and of other clusters.
 func checkSendable(k client.ObjectKey, c *v1alpha1.PivotCluster, own string) error {
 	if slices.Contains(systemNamespaces(own, enrol.AgentNamespace), k.Namespace) {
 		return fmt.Errorf("secret %s: credentials may not be in namespace %q: use one of their own", k, k.Namespace)
@@ -82,14 +82,21 @@ func systemNamespaces(own ...string) []string {
 
 // secretTypes returns the types that Secrets with credentials have.
 func secretTypes() []corev1.SecretType {
-	return []corev1.SecretType{"", corev1.SecretTypeOpaque, corev1.SecretTypeDockerConfigJson, corev1.SecretTypeBasicAuth, corev1.SecretTypeSSHAuth, corev1.SecretTypeTLS}
+	return []corev1.SecretType{
+		"",
+		corev1.SecretTypeOpaque,
+		corev1.SecretTypeDockerConfigJson,
+		corev1.SecretTypeBasicAuth,
+		corev1.SecretTypeSSHAuth,
+		corev1.SecretTypeTLS,
+	}
 }
 
-// Encode returns b as it is sent over the link, without its Secrets.
+// Encode returns the JSON of b for the link, without its Secrets.
 func (b *Bootstrap) Encode() ([]byte, error) { return json.Marshal(b) }
 
-// Decode reads what Encode wrote. Fields that this version does not know are refused: they
-// may be what keeps the cluster from working.
+// Decode reads the JSON of Encode. Fields that this version does not know are refused: without them
+// the cluster may not work.
 func Decode(data []byte) (*Bootstrap, error) {
 	var out Bootstrap
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -114,31 +121,33 @@ func (b *Bootstrap) pivotCluster() *v1alpha1.PivotCluster {
 
 // check returns an error for everything that a child does not accept.
 func (b *Bootstrap) check(agent string) error {
-	var wrong []error
+	var errs []error
 	for _, s := range b.Secrets {
 		if slices.Contains(systemNamespaces(agent), s.Namespace) {
-			wrong = append(wrong, fmt.Errorf("%s: credentials may not be in namespace %q", s, s.Namespace))
+			errs = append(errs, fmt.Errorf("%s: credentials may not be in namespace %q", s, s.Namespace))
 		}
 		if !slices.Contains(secretTypes(), s.Type) {
-			wrong = append(wrong, fmt.Errorf("%s: credentials may not be of type %q", s, s.Type))
+			errs = append(errs, fmt.Errorf("%s: credentials may not be of type %q", s, s.Type))
 		}
 	}
-	if g := b.Spec.GitOps; g.Artifact == nil && (g.Source == nil || g.Engine == v1alpha1.EngineArgoCD) {
-		wrong = append(wrong, errors.New("the GitOps of the PivotCluster has no artifact, and no source of Flux"))
+	g := b.Spec.GitOps
+	needsArtifact := g.Source == nil || g.Engine == v1alpha1.EngineArgoCD
+	if g.Artifact == nil && needsArtifact {
+		errs = append(errs, errors.New("the GitOps of the PivotCluster has no artifact, and no source of Flux"))
 	}
-	slices.SortFunc(wrong, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
-	return errors.Join(wrong...)
+	slices.SortFunc(errs, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
+	return errors.Join(errs...)
 }
 
-// ID returns the SHA-256 sum of all that is in a bootstrap, which tells bootstraps apart.
+// ID returns the SHA-256 sum of a bootstrap with its Secrets, which tells bootstraps apart.
 func (b *Bootstrap) ID() string {
 	sum := sha256.New()
-	to := json.NewEncoder(sum)
+	encoder := json.NewEncoder(sum)
 	// It was decoded from JSON by the API server, and a sum takes all.
-	_ = to.Encode(b)
+	_ = encoder.Encode(b)
 	for _, s := range b.Secrets {
-		_ = to.Encode(s)
-		_ = to.Encode(s.Data)
+		_ = encoder.Encode(s)
+		_ = encoder.Encode(s.Data)
 	}
 	return hex.EncodeToString(sum.Sum(nil))
 }

@@ -19,22 +19,22 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/remote"
 )
 
-// outputName is that of the repository of Argo CD with the rendered objects of the cluster.
+// outputName names the repository of Argo CD with the rendered objects of the cluster.
 const outputName = "ropewalk-output"
 
-// Collect reads on the parent what the child of c gets. The error has all Secrets that are
-// missing, that no child gets, or that the engine of the child cannot log in with. It is Wrong
-// then, because a user who may edit PivotClusters may not see all Secrets by that. The controller
-// of the parent is in namespace own.
-func Collect(ctx context.Context, from client.Reader, c *v1alpha1.PivotCluster, identity, own string) (*Bootstrap, error) {
+// Collect reads the bootstrap of c's child on the parent. Its error lists all Secrets that are
+// missing, that no child gets, or that the engine of the child cannot log in with. The error is
+// Wrong then: it shows no values, because a user who may edit PivotClusters may not be allowed to
+// read all Secrets. The controller of the parent is in namespace own.
+func Collect(ctx context.Context, reader client.Reader, c *v1alpha1.PivotCluster, identity, own string) (*Bootstrap, error) {
 	out := &Bootstrap{Identity: identity, Name: c.Name, Labels: c.Labels, Spec: *c.Spec.DeepCopy()}
-	r := &collector{from: from, namespace: c.ClusterNamespace()}
+	r := &collector{reader: reader, namespace: c.ClusterNamespace()}
 
 	// The credentials of the provider keep their namespaces.
 	for _, key := range c.Spec.Provider.Credentials {
 		k := client.ObjectKey{Namespace: key.Namespace, Name: key.Name}
 		if err := checkSendable(k, c, own); err != nil {
-			r.wrong = append(r.wrong, err)
+			r.mistakes = append(r.mistakes, err)
 			continue
 		}
 		r.copy(ctx, k, k.Namespace)
@@ -52,10 +52,12 @@ func Collect(ctx context.Context, from client.Reader, c *v1alpha1.PivotCluster, 
 	case g.PullSecretRef != nil:
 		r.copy(ctx, r.key(g.PullSecretRef), fluxNamespace)
 	}
+
 	// The child publishes, and reads, as its parent does.
 	if output != nil {
 		names := map[string]bool{}
-		for _, ref := range []*v1alpha1.LocalObjectReference{output.PushSecretRef, output.PullSecretRef, output.CertSecretRef, output.SigningKeyRef} {
+		refs := []*v1alpha1.LocalObjectReference{output.PushSecretRef, output.PullSecretRef, output.CertSecretRef, output.SigningKeyRef}
+		for _, ref := range refs {
 			if ref != nil {
 				names[ref.Name] = true
 			}
@@ -69,24 +71,26 @@ func Collect(ctx context.Context, from client.Reader, c *v1alpha1.PivotCluster, 
 	if r.failed != nil {
 		return nil, r.failed
 	}
-	if len(r.wrong) > 0 {
-		return nil, Wrong{errors.Join(r.wrong...)}
+	if len(r.mistakes) > 0 {
+		return nil, Wrong{errors.Join(r.mistakes...)}
 	}
-	out.Secrets = r.out
+	out.Secrets = r.secrets
 	return out, nil
 }
 
 // collector reads Secrets.
 type collector struct {
-	from client.Reader
-	// namespace is that of the cluster.
+	reader client.Reader
+	// namespace of the cluster's objects.
 	namespace string
-	out       []Secret
-	// wrong is what a user has to put right, and failed is a server that does not answer.
-	wrong  []error
+	secrets   []Secret
+	// wrong are errors that a user has to correct.
+	mistakes []error
+	// failed is the error of a server that does not answer.
 	failed error
 }
 
+// key returns the key of a Secret in the namespace of the cluster.
 func (r *collector) key(ref *v1alpha1.LocalObjectReference) client.ObjectKey {
 	return client.ObjectKey{Namespace: r.namespace, Name: ref.Name}
 }
@@ -94,7 +98,7 @@ func (r *collector) key(ref *v1alpha1.LocalObjectReference) client.ObjectKey {
 // read returns a Secret of the parent; nil if it cannot be read.
 func (r *collector) read(ctx context.Context, key client.ObjectKey) *corev1.Secret {
 	s := &corev1.Secret{}
-	switch err := r.from.Get(ctx, key, s); {
+	switch err := r.reader.Get(ctx, key, s); {
 	case apierrors.IsNotFound(err):
 		r.refuse("secret %s does not exist on the parent, and the PivotCluster names it", key)
 		return nil
@@ -111,22 +115,31 @@ func (r *collector) read(ctx context.Context, key client.ObjectKey) *corev1.Secr
 // refuse keeps an error, once.
 func (r *collector) refuse(format string, args ...any) {
 	err := fmt.Errorf(format, args...)
-	if !slices.ContainsFunc(r.wrong, func(e error) bool { return e.Error() == err.Error() }) {
-		r.wrong = append(r.wrong, err)
+	if !slices.ContainsFunc(r.mistakes, func(e error) bool { return e.Error() == err.Error() }) {
+		r.mistakes = append(r.mistakes, err)
 	}
 }
 
 // copy sends a Secret as it is, unless it comes with the pivot.
-func (r *collector) copy(ctx context.Context, key client.ObjectKey, to string) {
-	if s := r.read(ctx, key); s != nil && (to != r.namespace || !moves(s)) {
-		r.out = append(r.out, Secret{Namespace: to, Name: s.Name, Type: s.Type, Data: s.Data})
+func (r *collector) copy(ctx context.Context, key client.ObjectKey, namespace string) {
+	s := r.read(ctx, key)
+	if s == nil {
+		return
+	}
+	if namespace != r.namespace || !moves(s) {
+		r.secrets = append(r.secrets, Secret{Namespace: namespace, Name: s.Name, Type: s.Type, Data: s.Data})
 	}
 }
 
 // moves reports whether a Secret of the namespace of the cluster is labelled so that it moves
 // with the cluster: the pivot would find it on the child already.
 func moves(s *corev1.Secret) bool {
-	for _, label := range []string{"clusterctl.cluster.x-k8s.io/move", "clusterctl.cluster.x-k8s.io/move-hierarchy", "cluster.x-k8s.io/cluster-name"} {
+	labels := []string{
+		"clusterctl.cluster.x-k8s.io/move",
+		"clusterctl.cluster.x-k8s.io/move-hierarchy",
+		"cluster.x-k8s.io/cluster-name",
+	}
+	for _, label := range labels {
 		if _, has := s.Labels[label]; has {
 			return true
 		}
@@ -134,17 +147,20 @@ func moves(s *corev1.Secret) bool {
 	return false
 }
 
-// addRepository sends a repository in the form in which Argo CD reads it. A repository that is
-// read without credentials, by https, is not sent; nor is one that was sent before.
+// addRepository adds a repository as a Secret of Argo CD. A repository that is read without
+// credentials, by https, is not sent, and no repository is sent twice.
 //
 // See https://argo-cd.readthedocs.io/en/stable/operator-manual/declarative-setup/#repositories,
 // and secretToRepository in util/db/repository_secrets.go of Argo CD.
 func (r *collector) addRepository(ctx context.Context, name, url string, insecure bool, ref *v1alpha1.LocalObjectReference) {
-	data := map[string][]byte{"type": []byte("oci"), "url": []byte(url)}
-	known := slices.ContainsFunc(r.out, func(s Secret) bool { return s.repository() && strings.EqualFold(string(s.Data["url"]), url) })
-	if known || ref == nil && !insecure {
+	isSame := func(s Secret) bool { return s.repository() && strings.EqualFold(string(s.Data["url"]), url) }
+	needed := ref != nil || insecure
+	if !needed || slices.ContainsFunc(r.secrets, isSame) {
 		return
 	}
+
+	// Argo CD logs in by name and password.
+	data := map[string][]byte{"type": []byte("oci"), "url": []byte(url)}
 	if insecure {
 		data["insecureOCIForceHttp"] = []byte("true")
 	}
@@ -160,16 +176,18 @@ func (r *collector) addRepository(ctx context.Context, name, url string, insecur
 			r.refuse("secret %s: %w", r.key(ref), err)
 			return
 		case credential.Username == "" || credential.Password == "":
-			r.refuse("secret %s has no name and password for %s, with which Argo CD logs in: a token alone is not enough", r.key(ref), host)
+			const format = "secret %s has no name and password for %s, with which Argo CD logs in: a token alone is not enough"
+			r.refuse(format, r.key(ref), host)
 			return
 		}
-		data["username"], data["password"] = []byte(credential.Username), []byte(credential.Password)
+		data["username"] = []byte(credential.Username)
+		data["password"] = []byte(credential.Password)
 	}
-	r.out = append(r.out, Secret{Namespace: argocdNamespace, Name: name, Type: corev1.SecretTypeOpaque, Data: data})
+	r.secrets = append(r.secrets, Secret{Namespace: argocdNamespace, Name: name, Type: corev1.SecretTypeOpaque, Data: data})
 }
 
-// repository reports whether Argo CD reads a Secret as a repository. The parent chooses neither
-// labels nor names by which it would be another thing, such as a cluster.
+// repository reports whether Argo CD reads a Secret as a repository. The parent cannot choose labels
+// or names that would make it something else, such as a cluster.
 func (s Secret) repository() bool {
 	return s.Namespace == argocdNamespace && (s.Name == Name || s.Name == outputName)
 }

@@ -14,7 +14,7 @@ import (
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 )
 
-// Name is that of the GitOps objects that the agent makes.
+// Name is the name of the GitOps objects that the agent creates.
 const Name = "ropewalk-bootstrap"
 
 // Namespaces of the engines.
@@ -23,7 +23,8 @@ const (
 	argocdNamespace = "argocd"
 )
 
-// objects returns the first objects of the child's GitOps. What they lead to may replace them.
+// objects returns the first objects of the child's GitOps. The objects that they deliver may replace
+// them.
 func (b *Bootstrap) objects() []*unstructured.Unstructured {
 	g := b.Spec.GitOps
 	if g.Engine == v1alpha1.EngineArgoCD {
@@ -31,7 +32,7 @@ func (b *Bootstrap) objects() []*unstructured.Unstructured {
 	}
 
 	// Flux reads an artifact by digest, or the source that the spec has.
-	source := made("source.toolkit.fluxcd.io/v1", "OCIRepository", fluxNamespace, nil)
+	source := newObject("source.toolkit.fluxcd.io/v1", "OCIRepository", fluxNamespace, nil)
 	if g.Artifact != nil {
 		spec := map[string]any{
 			"url": g.Artifact.Repository, "ref": map[string]any{"digest": g.Artifact.Digest}, "interval": "10m0s",
@@ -51,8 +52,8 @@ func (b *Bootstrap) objects() []*unstructured.Unstructured {
 		source.Object["spec"] = spec
 	}
 
-	// One Kustomization applies what is in it.
-	kustomization := made("kustomize.toolkit.fluxcd.io/v1", "Kustomization", fluxNamespace, map[string]any{
+	// A Kustomization applies its objects.
+	kustomization := newObject("kustomize.toolkit.fluxcd.io/v1", "Kustomization", fluxNamespace, map[string]any{
 		"sourceRef": map[string]any{"kind": source.GetKind(), "name": Name},
 		"path":      "./" + folder(g.Path),
 		"prune":     true, "interval": "10m0s", "retryInterval": "30s", "timeout": "10m0s", "wait": true,
@@ -60,16 +61,23 @@ func (b *Bootstrap) objects() []*unstructured.Unstructured {
 	return []*unstructured.Unstructured{source, kustomization}
 }
 
+// argocd returns the Application of Argo CD.
 func (b *Bootstrap) argocd() []*unstructured.Unstructured {
 	g := b.Spec.GitOps
-	return []*unstructured.Unstructured{made("argoproj.io/v1alpha1", "Application", argocdNamespace, map[string]any{
+	source := map[string]any{
+		"repoURL":        g.Artifact.Repository,
+		"targetRevision": g.Artifact.Digest,
+		"path":           cmp.Or(folder(g.Path), "."),
+	}
+	backoff := map[string]any{"duration": "5s", "factor": int64(2), "maxDuration": "1m"}
+	return []*unstructured.Unstructured{newObject("argoproj.io/v1alpha1", "Application", argocdNamespace, map[string]any{
 		"project":     "default",
-		"source":      map[string]any{"repoURL": g.Artifact.Repository, "targetRevision": g.Artifact.Digest, "path": cmp.Or(folder(g.Path), ".")},
+		"source":      source,
 		"destination": map[string]any{"server": "https://kubernetes.default.svc"},
 		"syncPolicy": map[string]any{
 			"automated":   map[string]any{"prune": true, "selfHeal": true},
 			"syncOptions": []any{"CreateNamespace=true", "ServerSideApply=true"},
-			"retry":       map[string]any{"limit": int64(-1), "backoff": map[string]any{"duration": "5s", "factor": int64(2), "maxDuration": "1m"}},
+			"retry":       map[string]any{"limit": int64(-1), "backoff": backoff},
 		},
 	})}
 }
@@ -77,7 +85,8 @@ func (b *Bootstrap) argocd() []*unstructured.Unstructured {
 // folder returns a path below the root; "" is the root.
 func folder(p string) string { return strings.TrimPrefix(path.Clean("/"+p), "/") }
 
-func made(version, kind, namespace string, spec map[string]any) *unstructured.Unstructured {
+// newObject returns a GitOps object that the agent manages.
+func newObject(version, kind, namespace string, spec map[string]any) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": version, "kind": kind}}
 	o.SetNamespace(namespace)
 	o.SetName(Name)
