@@ -26,47 +26,47 @@ import (
 
 // Agent is a Runnable of the manager of a child.
 type Agent struct {
-	// Namespace of the agent: that of its Secret.
+	// Namespace of the agent and its Secret.
 	Namespace string
-	// Account is the ServiceAccount of the agent, which is bound to the rights of an import for
-	// as long as it lasts.
+	// Account is the ServiceAccount of the agent. It has the rights of an import while the import
+	// lasts.
 	Account types.NamespacedName
 	// Version of the program.
 	Version string
-	// Now is the clock; time.Now where nil.
+	// Now is the clock; time.Now if nil.
 	Now func() time.Time
-	// Client, Discovery and Plane are the API server of the child, three times. SetupWithManager
-	// sets them.
+	// Client, Discovery and Plane are clients of the child's API server. SetupWithManager sets them.
 	Client    client.Client
 	Discovery discovery.ServerVersionInterface
 	Plane     *plane.Plane
 	// Log is set by SetupWithManager.
 	Log logr.Logger
-	// Often is how often the agent looks at its cluster; 10 s where zero.
+	// Often is the interval at which the agent looks at its cluster, 10 s by default.
 	Often time.Duration
 
 	target  *state.Target
 	applier *bootstrap.Applier
 	link    *link.Client
-	// identity is that of the certificate; nil until the agent is enrolled.
+	// identity has the certificate; nil until the agent is enrolled.
 	identity atomic.Pointer[enrol.Credentials]
-	// doing is the wire.AgentState that the last look at the cluster has found.
+	// doing is the wire.AgentState at the last look at the cluster.
 	doing atomic.Int32
-	// announced is what the last session has begun with.
+	// announced are the credentials of the last session.
 	announced atomic.Pointer[enrol.Credentials]
 
+	// renewing guards the fields below.
 	renewing sync.Mutex
-	// retry is when the next certificate may be asked for, after a failure.
+	// retry is the earliest time of the next request for a certificate, after a failure.
 	retry time.Time
 	// spent is a token of the Secret that the parent has refused.
 	spent string
-	// followed are the pins of the parent for which the certificate was renewed last.
+	// followed are the pins of the parent at the last renewal for a rotation.
 	followed []string
 }
 
 // own returns the PivotCluster of this cluster; nil if the parent has not sent it yet. If no
-// PivotCluster has the identity of the certificate, it returns the one with another identity: that
-// of a parent which was built again.
+// PivotCluster has the identity of the certificate, it returns the PivotCluster with another
+// identity: its parent was built again.
 func (a *Agent) own(ctx context.Context) (*v1alpha1.PivotCluster, error) {
 	var list v1alpha1.PivotClusterList
 	if err := a.Client.List(ctx, &list); err != nil {
@@ -75,17 +75,20 @@ func (a *Agent) own(ctx context.Context) (*v1alpha1.PivotCluster, error) {
 	identity, _ := a.identityOf()
 	var out *v1alpha1.PivotCluster
 	for i := range list.Items {
-		switch c := &list.Items[i]; c.Annotations[bootstrap.SelfAnnotation] {
-		case "":
-		case identity:
-			return c, nil
-		default:
-			out = c
+		c := &list.Items[i]
+		self := c.Annotations[bootstrap.SelfAnnotation]
+		if self == "" {
+			continue
 		}
+		if self == identity {
+			return c, nil
+		}
+		out = c
 	}
 	return out, nil
 }
 
+// identityOf returns the identity of the certificate, as in bootstrap.SelfAnnotation.
 func (a *Agent) identityOf() (string, error) {
 	credentials := a.identity.Load()
 	if credentials == nil {
@@ -95,11 +98,12 @@ func (a *Agent) identityOf() (string, error) {
 	return i.Parent + "/" + i.Cluster, err
 }
 
+// receipt returns the receipt of the cluster's pivot; nil if there is none.
 func (a *Agent) receipt(ctx context.Context, c *v1alpha1.PivotCluster) (*state.Receipt, error) {
 	return state.Read(ctx, a.Plane, types.NamespacedName{Namespace: c.ClusterNamespace(), Name: c.Name})
 }
 
-// countNodes counts the nodes of the cluster, and those of them that are ready.
+// countNodes counts the nodes of the cluster, and the ready nodes.
 func (a *Agent) countNodes(ctx context.Context) (all, ready int32, err error) {
 	var list corev1.NodeList
 	if err := a.Client.List(ctx, &list); err != nil {
@@ -116,6 +120,7 @@ func (a *Agent) countNodes(ctx context.Context) (all, ready int32, err error) {
 	return all, ready, nil
 }
 
+// wait waits for d, or until ctx ends.
 func wait(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():

@@ -2,19 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package agent is the end of a pivot that is the cluster itself: it enrols at the parent, is
-// on the link, applies what the cluster begins with, and takes the Cluster API objects over.
+// on the link, applies the bootstrap of the cluster, and takes the Cluster API objects over.
 //
 //	Secret ropewalk-agent ── enrol, renew ── link ── Bootstrap ── Pivot ── in charge
 //	                         (identity.go)          (handler.go)
 //
 // # Invariants
 //
-// What the agent knows is in its Secret, its PivotCluster and the receipt of the pivot. It can
+// The agent keeps its state in its Secret, its PivotCluster and the receipt of the pivot. It can
 // be killed and installed again at any time; with its Secret it is the same agent.
 //
-// The agent accepts objects of Cluster API, Secrets and ConfigMaps, in the one namespace of its
-// cluster, and identities of the infrastructure provider. It accepts nothing else, whatever the
-// parent sends: a parent must not own the child.
+// The agent accepts objects of Cluster API, Secrets and ConfigMaps in the namespace of its cluster,
+// and identities of the infrastructure provider. It accepts nothing else from the parent, which
+// must not own the child.
 //
-// Without a parent it goes on for ever, and the cluster is in charge of itself all the same.
+// Without a parent it keeps running, and the cluster is in charge of itself all the same.
 package agent

@@ -26,7 +26,7 @@ import (
 
 var _ link.Handler = (*Agent)(nil)
 
-// ready returns the message that each session begins with.
+// ready returns the first message of a session.
 func (a *Agent) ready(ctx context.Context) (*wire.AgentReady, error) {
 	uid, err := a.Plane.UID(ctx)
 	if err != nil {
@@ -41,6 +41,8 @@ func (a *Agent) ready(ctx context.Context) (*wire.AgentReady, error) {
 		out.Pins = credentials.Trust.Pins
 		a.announced.Store(credentials)
 	}
+
+	// The parent compares the pivot with its own receipt.
 	c, err := a.own(ctx)
 	if err != nil || c == nil {
 		return out, err
@@ -65,15 +67,17 @@ func (a *Agent) Pivot(ctx context.Context, r state.Request) state.Response {
 	return out
 }
 
+// pivot carries out a request of the parent, or refuses it.
 func (a *Agent) pivot(ctx context.Context, r state.Request) state.Response {
 	c, why, err := a.admit(ctx, r)
-	switch {
-	case err != nil: // The same request may succeed later.
+	if err != nil { // The same request may succeed later.
 		return state.Response{Refused: state.Unavailable, Message: err.Error()}
-	case why != "":
+	}
+	if why != "" {
 		return state.Response{Refused: state.Blocked, Message: why}
 	}
-	// It is called for one request at a time.
+
+	// The link calls this for one request at a time, so Accept can be set here.
 	a.target.Accept = func(r plane.Ref) error { return accepts(c, r) }
 	out, err := a.target.Call(ctx, r)
 	if err != nil {
@@ -82,10 +86,11 @@ func (a *Agent) pivot(ctx context.Context, r state.Request) state.Response {
 	return out
 }
 
-// admit returns the PivotCluster that a request is for, or why the request is refused. A cluster
-// that is in charge of itself accepts requests of its own pivot alone, of which an answer may have
-// been lost. It accepts no other pivot, by which a parent could take the cluster back.
+// admit returns the PivotCluster of a request, or why the request is refused. A cluster that is in
+// charge of itself accepts only requests of its own pivot, because an answer may have been lost. By
+// another pivot a parent could take the cluster back.
 func (a *Agent) admit(ctx context.Context, r state.Request) (c *v1alpha1.PivotCluster, why string, err error) {
+	// The cluster must have the identity of the certificate.
 	identity, err := a.identityOf()
 	if err != nil {
 		return nil, "", err
@@ -98,15 +103,21 @@ func (a *Agent) admit(ctx context.Context, r state.Request) (c *v1alpha1.PivotCl
 	case c == nil:
 		return nil, "the child has not been given its PivotCluster yet", nil
 	case c.Annotations[bootstrap.SelfAnnotation] != identity:
-		return nil, fmt.Sprintf("the cluster is %q, and its agent is enrolled as %q", c.Annotations[bootstrap.SelfAnnotation], identity), nil
+		why := fmt.Sprintf("the cluster is %q, and its agent is enrolled as %q", c.Annotations[bootstrap.SelfAnnotation], identity)
+		return nil, why, nil
 	case r.Op == state.Hello:
 		return c, "", nil
 	}
+
+	// After the handover the request must belong to the same pivot, by the receipt, or by the status
+	// if the receipt was lost.
 	receipt, err := a.receipt(ctx, c)
 	if err != nil || !bootstrap.HandedOver(c, receipt) {
 		return c, "", err
 	}
-	if receipt != nil && receipt.Role == state.RoleTarget && receipt.ID == r.Pivot || receipt == nil && c.Status.Pivot != nil && c.Status.Pivot.ID == r.Pivot && r.Active {
+	byReceipt := receipt != nil && receipt.Role == state.RoleTarget && receipt.ID == r.Pivot
+	byStatus := receipt == nil && c.Status.Pivot != nil && c.Status.Pivot.ID == r.Pivot
+	if byReceipt || (byStatus && r.Active) {
 		return c, "", nil
 	}
 	return nil, fmt.Sprintf("PivotCluster %q is in charge of itself: no other pivot brings objects here", c.Name), nil
@@ -117,6 +128,7 @@ func (a *Agent) admit(ctx context.Context, r state.Request) (c *v1alpha1.PivotCl
 func accepts(c *v1alpha1.PivotCluster, r plane.Ref) error {
 	const clusterAPI = "cluster.x-k8s.io"
 	ours := r.Group == clusterAPI || strings.HasSuffix(r.Group, "."+clusterAPI)
+	core := r.Group == "" && (r.Kind == "Secret" || r.Kind == "ConfigMap")
 	switch {
 	case r.Namespace == "" && r.Group == "infrastructure."+clusterAPI:
 		return nil // an identity, which is cluster-scoped
@@ -124,7 +136,7 @@ func accepts(c *v1alpha1.PivotCluster, r plane.Ref) error {
 		return fmt.Errorf("only objects of namespace %q are taken", c.ClusterNamespace())
 	case r.Group == clusterAPI && r.Kind == "Cluster" && r.Name != c.Name:
 		return fmt.Errorf("only the Cluster %q is taken", c.Name)
-	case ours, r.Group == "" && (r.Kind == "Secret" || r.Kind == "ConfigMap"):
+	case ours, core:
 		return nil
 	}
 	return errors.New("only objects of Cluster API, Secrets and ConfigMaps are taken")
@@ -138,6 +150,7 @@ func (a *Agent) Bootstrap(ctx context.Context, m *wire.Bootstrap) {
 	}
 }
 
+// bootstrap applies a bootstrap, unless it belongs to another cluster.
 func (a *Agent) bootstrap(ctx context.Context, m *wire.Bootstrap) error {
 	b, err := decode(m)
 	if err != nil {
@@ -153,19 +166,24 @@ func (a *Agent) bootstrap(ctx context.Context, m *wire.Bootstrap) error {
 		return fmt.Errorf("it is that of another cluster, %q: this one is %q", b.Identity, identity)
 	}
 
-	// A PivotCluster that is there already must be the same cluster, and still that of the parent.
-	if c, err := a.own(ctx); err != nil {
+	// A PivotCluster that is there already must be the same cluster, and still belong to the parent:
+	// after the pivot it belongs to the cluster.
+	c, err := a.own(ctx)
+	if err != nil {
 		return err
-	} else if c != nil {
-		// After the pivot the PivotCluster is the cluster's own.
-		if r, err := a.receipt(ctx, c); err != nil {
+	}
+	if c != nil {
+		r, err := a.receipt(ctx, c)
+		if err != nil {
 			return err
-		} else if bootstrap.HandedOver(c, r) {
+		}
+		if bootstrap.HandedOver(c, r) {
 			a.Log.Info("the bootstrap is ignored: the cluster is in charge of itself", "id", m.GetId())
 			return nil
 		}
-		if c.Name != b.Name || c.Annotations[bootstrap.SelfAnnotation] != identity {
-			return fmt.Errorf("it is that of PivotCluster %q: this cluster is PivotCluster %q, %q", b.Name, c.Name, c.Annotations[bootstrap.SelfAnnotation])
+		self := c.Annotations[bootstrap.SelfAnnotation]
+		if c.Name != b.Name || self != identity {
+			return fmt.Errorf("it is that of PivotCluster %q: this cluster is PivotCluster %q, %q", b.Name, c.Name, self)
 		}
 	}
 
@@ -182,13 +200,19 @@ func (a *Agent) bootstrap(ctx context.Context, m *wire.Bootstrap) error {
 	return a.report(ctx)
 }
 
+// decode reads the message of a bootstrap.
 func decode(m *wire.Bootstrap) (*bootstrap.Bootstrap, error) {
 	b, err := bootstrap.Decode(m.GetPivotCluster())
 	if err != nil {
 		return nil, err
 	}
 	for _, s := range m.GetSecrets() {
-		b.Secrets = append(b.Secrets, bootstrap.Secret{Namespace: s.GetNamespace(), Name: s.GetName(), Type: corev1.SecretType(s.GetType()), Data: s.GetData()})
+		b.Secrets = append(b.Secrets, bootstrap.Secret{
+			Namespace: s.GetNamespace(),
+			Name:      s.GetName(),
+			Type:      corev1.SecretType(s.GetType()),
+			Data:      s.GetData(),
+		})
 	}
 	return b, nil
 }
@@ -224,11 +248,10 @@ func (a *Agent) Status(ctx context.Context) *wire.ClusterHealth {
 	return out
 }
 
-// Bootstrap is the ClusterRoleBinding of what a bootstrap needs. It comes with the manifest of
-// the agent.
+// Bootstrap names the ClusterRoleBinding for a bootstrap. It comes with the manifest of the agent.
 const Bootstrap = "ropewalk-agent-bootstrap"
 
-// takeRights binds the agent to what an import needs.
+// takeRights binds the agent to the rights of an import.
 func (a *Agent) takeRights(ctx context.Context, cluster string) error {
 	err := a.Client.Create(ctx, a.binding(cluster))
 	if apierrors.IsAlreadyExists(err) {
@@ -239,7 +262,8 @@ func (a *Agent) takeRights(ctx context.Context, cluster string) error {
 
 // dropRights deletes the bindings that only the bootstrap and the import need.
 func (a *Agent) dropRights(ctx context.Context, c *v1alpha1.PivotCluster) error {
-	for _, o := range []client.Object{a.binding(c.Name), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: Bootstrap}}} {
+	ofBootstrap := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: Bootstrap}}
+	for _, o := range []client.Object{a.binding(c.Name), ofBootstrap} {
 		if err := a.Client.Delete(ctx, o); client.IgnoreNotFound(err) != nil {
 			return err
 		}
@@ -247,24 +271,27 @@ func (a *Agent) dropRights(ctx context.Context, c *v1alpha1.PivotCluster) error 
 	return nil
 }
 
+// binding returns the binding to the rights of an import.
 func (a *Agent) binding(cluster string) *rbacv1.RoleBinding {
 	return bootstrap.MoverBinding(v1alpha1.ClusterNamespacePrefix+cluster, a.Account)
 }
 
-// look renews the certificate, and reports what the cluster has reached.
+// look renews the certificate, and reports the progress of the cluster.
 func (a *Agent) look(ctx context.Context) {
 	if err := a.renew(ctx); err != nil {
 		a.Log.Info("the certificate is not renewed", "reason", err.Error())
 	}
+
+	// The next session uses the new certificate, and reports the new pins to the parent.
 	if a.link.Connected() && a.announced.Load() != a.identity.Load() {
-		a.link.Renewed() // The next session is of the new certificate, and tells the parent what is trusted now.
+		a.link.Renewed()
 	}
 	if err := a.report(ctx); err != nil && ctx.Err() == nil {
 		a.Log.Info("the cluster cannot be looked at", "reason", err.Error())
 	}
 }
 
-// report gives the link what the parent has to know, at once and in each session to come.
+// report gives the link the reports for the parent, for this session and each session to come.
 func (a *Agent) report(ctx context.Context) error {
 	c, err := a.own(ctx)
 	if err != nil {
@@ -274,6 +301,8 @@ func (a *Agent) report(ctx context.Context) error {
 		a.doing.Store(int32(wire.AgentState_AGENT_STATE_WAITING))
 		return nil
 	}
+
+	// Before the pivot, report the bootstrap.
 	a.link.ClusterHealth(a.Status(ctx))
 	r, err := a.receipt(ctx, c)
 	if err != nil {
@@ -282,6 +311,8 @@ func (a *Agent) report(ctx context.Context) error {
 	if !bootstrap.InCharge(c, r) {
 		return a.reportBootstrap(ctx, c, r)
 	}
+
+	// After the pivot, give up the rights of the import.
 	a.doing.Store(int32(wire.AgentState_AGENT_STATE_IN_CHARGE))
 	if r != nil && r.InCharge() {
 		a.link.PivotComplete(&wire.PivotComplete{PivotId: r.ID, Digest: r.Digest})
@@ -299,6 +330,8 @@ func (a *Agent) reportBootstrap(ctx context.Context, c *v1alpha1.PivotCluster, r
 		a.doing.Store(int32(wire.AgentState_AGENT_STATE_WAITING))
 		return nil
 	}
+
+	// The state is for heartbeats, and the report for the parent.
 	begun, message, err := a.applier.State(ctx, &bootstrap.Bootstrap{Name: c.Name, Spec: c.Spec})
 	if err != nil {
 		return err

@@ -20,10 +20,10 @@ import (
 )
 
 // awaitEnrolment waits until the agent has a certificate. The key is written before it is used,
-// because a token is for one key.
+// because a token is good for a single key.
 func (a *Agent) awaitEnrolment(ctx context.Context) error {
-	const most = time.Minute
-	for pause := time.Second; ; pause = min(2*pause, most) {
+	const longest = time.Minute
+	for pause := time.Second; ; pause = min(2*pause, longest) {
 		err := a.enrol(ctx)
 		if err == nil || ctx.Err() != nil {
 			return nil //nolint:nilerr // The agent is being stopped.
@@ -33,6 +33,7 @@ func (a *Agent) awaitEnrolment(ctx context.Context) error {
 	}
 }
 
+// enrol reads the credentials of the Secret, or redeems its token.
 func (a *Agent) enrol(ctx context.Context) error {
 	secret, err := a.secret(ctx)
 	if err != nil {
@@ -50,7 +51,8 @@ func (a *Agent) enrol(ctx context.Context) error {
 		}
 	}
 	if token == "" {
-		return fmt.Errorf("secret %s/%s has no token: make a new one on the parent (spec.agent.rejoin), and put it there", secret.Namespace, secret.Name)
+		const format = "secret %s/%s has no token: make a new one on the parent (spec.agent.rejoin), and put it there"
+		return fmt.Errorf(format, secret.Namespace, secret.Name)
 	}
 	return a.redeem(ctx, secret)
 }
@@ -64,18 +66,19 @@ func (a *Agent) redeem(ctx context.Context, secret *corev1.Secret) (err error) {
 		}
 	}
 	token := string(secret.Data[bootstrap.TokenKey])
-	got, err := a.exchange(ctx, secret, token)
+	credentials, err := a.exchange(ctx, secret, token)
+
+	// A blocked key was stolen, and is of no use any more. The token is for a new key.
 	if refused := (*enrol.Refusal)(nil); errors.As(err, &refused) && refused.Reason == enrol.KeyBlocked {
-		// It was stolen, and is of no use any more. The token is for the next one.
 		secret, err = a.makeKey(ctx, secret)
 		if err == nil {
-			got, err = a.exchange(ctx, secret, token)
+			credentials, err = a.exchange(ctx, secret, token)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	return a.keep(ctx, got, token)
+	return a.keep(ctx, credentials, token)
 }
 
 // exchange sends a token to the parent, and returns the certificate for the key of the Secret.
@@ -87,6 +90,7 @@ func (a *Agent) exchange(ctx context.Context, secret *corev1.Secret, token strin
 	return a.registration(secret).Enrol(ctx, credentials, token)
 }
 
+// decodeSecret reads the credentials of the Secret.
 func decodeSecret(secret *corev1.Secret) (*enrol.Credentials, error) {
 	credentials, err := enrol.DecodeCredentials(secret.Data)
 	if err != nil {
@@ -95,7 +99,7 @@ func decodeSecret(secret *corev1.Secret) (*enrol.Credentials, error) {
 	return credentials, nil
 }
 
-// makeKey adds a key to what the parent gave, in place of an earlier one.
+// makeKey writes a new key to the Secret, in place of an earlier key and its certificate.
 func (a *Agent) makeKey(ctx context.Context, secret *corev1.Secret) (*corev1.Secret, error) {
 	key, err := enrol.NewKey()
 	if err != nil {
@@ -111,11 +115,12 @@ func (a *Agent) makeKey(ctx context.Context, secret *corev1.Secret) (*corev1.Sec
 	}
 	delete(secret.Data, corev1.TLSCertKey)
 	maps.Copy(secret.Data, data)
-	return secret, a.Client.Update(ctx, secret)
+	err = a.Client.Update(ctx, secret)
+	return secret, err
 }
 
-// keep writes credentials to the Secret, and removes the token that they were issued for; "" is
-// none. A user may have put another token there meanwhile, which stays.
+// keep writes credentials to the Secret, and removes the token that they were issued for, which may
+// be "". Another token that a user has put there meanwhile stays.
 func (a *Agent) keep(ctx context.Context, credentials *enrol.Credentials, token string) error {
 	secret, err := a.secret(ctx)
 	if err != nil {
@@ -137,10 +142,10 @@ func (a *Agent) keep(ctx context.Context, credentials *enrol.Credentials, token 
 	return nil
 }
 
-// retryAfter is how long the agent waits after a certificate was refused to it.
+// retryAfter is the time that the agent waits after a certificate was refused.
 const retryAfter = time.Minute
 
-// renew gets a new certificate in time. It does so at once if a user has put a new token into the
+// renew requests a new certificate in time, or at once if a user has put a new token into the
 // Secret, or if the parent has other authorities than the agent trusts.
 func (a *Agent) renew(ctx context.Context) (err error) {
 	a.renewing.Lock()
@@ -163,7 +168,8 @@ func (a *Agent) renew(ctx context.Context) (err error) {
 			a.retry = now.Add(retryAfter)
 		}
 	}()
-	// A user has put a token there, or a machine has put the spent one back.
+
+	// A user has put a new token there. A machine may have put a spent token back.
 	if token := string(secret.Data[bootstrap.TokenKey]); token != "" && token != a.spent {
 		err = a.redeem(ctx, secret)
 		if err == nil {
@@ -175,27 +181,30 @@ func (a *Agent) renew(ctx context.Context) (err error) {
 		err = fmt.Errorf("the token in secret %s/%s: %w", secret.Namespace, secret.Name, err)
 	}
 
-	// Renew when the certificate is due, or when the parent has rotated its authorities.
+	// Renew when the certificate is due, or when the parent has rotated its authorities. For each
+	// bundle of authorities a single renewal is enough: its answer has the bundle, or no answer will.
 	pins := a.link.Pins()
-	// Once for each bundle: the answer to that has it, or will never have it.
-	rotated := len(pins) > 0 && !slices.Equal(pins, credentials.Trust.Pins) && !slices.Equal(pins, a.followed)
+	isKnown := slices.Equal(pins, credentials.Trust.Pins) || slices.Equal(pins, a.followed)
+	rotated := len(pins) > 0 && !isKnown
 	if now.Before(credentials.RenewAt()) && !rotated {
 		return err
 	}
-	got, failed := a.registration(secret).Renew(ctx, credentials)
+	renewed, failed := a.registration(secret).Renew(ctx, credentials)
 	if failed != nil {
 		return errors.Join(err, failed)
 	}
 	a.followed = pins
-	return a.keep(ctx, got, a.spent)
+	return a.keep(ctx, renewed, a.spent)
 }
 
+// secret reads the Secret of the agent.
 func (a *Agent) secret(ctx context.Context) (*corev1.Secret, error) {
 	var s corev1.Secret
 	err := a.Client.Get(ctx, types.NamespacedName{Namespace: a.Namespace, Name: enrol.AgentSecret}, &s)
 	return &s, err
 }
 
+// registration returns the client of the parent's registration endpoint.
 func (a *Agent) registration(secret *corev1.Secret) enrol.Client {
 	return enrol.Client{Endpoint: string(secret.Data[bootstrap.EndpointKey]), Now: a.Now}
 }

@@ -51,16 +51,20 @@ func (a *Agent) Setup() (err error) {
 	a.applier = &bootstrap.Applier{Client: a.Client, Namespace: a.Namespace}
 	a.target = &state.Target{Plane: a.Plane}
 	a.link, err = link.NewClient(link.ClientOptions{
-		Parent: a.parent, Ready: a.ready, Handler: a, Log: a.Log.WithName("link"),
-		State: func() wire.AgentState { return wire.AgentState(a.doing.Load()) },
+		Parent:  a.parent,
+		Ready:   a.ready,
+		Handler: a,
+		Log:     a.Log.WithName("link"),
+		State:   func() wire.AgentState { return wire.AgentState(a.doing.Load()) },
 		Silent: func(s link.Silence) {
-			a.Log.Info("no session with the parent; the cluster goes on without it", "since", s.Since.UTC().Format(time.RFC3339), "attempts", s.Attempts, "reason", fmt.Sprint(s.Err))
+			a.Log.Info("no session with the parent; the cluster goes on without it", "since", s.Since.UTC().Format(time.RFC3339),
+				"attempts", s.Attempts, "reason", fmt.Sprint(s.Err))
 		},
 	})
 	return err
 }
 
-// Healthy returns nil while the agent does what it should: it has a session, or tries to have one.
+// Healthy returns nil while the agent has a session, or tries to begin a session.
 func (a *Agent) Healthy() error { return a.link.Healthy() }
 
 // Start runs the agent until ctx ends.
@@ -68,6 +72,8 @@ func (a *Agent) Start(ctx context.Context) error {
 	if err := a.awaitEnrolment(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}
+
+	// Look at the cluster beside the sessions.
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
