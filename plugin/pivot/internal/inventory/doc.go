@@ -1,8 +1,8 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inventory finds what belongs to one Cluster of a plane, and only that: also where
-// a namespace holds several.
+// Package inventory finds the objects that belong to a Cluster of a plane, also if its namespace
+// holds several Clusters.
 //
 // Kinds are found by contract: the labels of CustomResourceDefinitions, and the groups of
 // Cluster API. An object belongs to a Cluster that names it (owner references, spec.clusterName
