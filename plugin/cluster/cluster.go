@@ -26,19 +26,19 @@ import (
 
 // Cluster is an API server that has Transforms.
 type Cluster struct {
-	// Namespace is that of the context, "default" where it has none.
+	// Namespace is the namespace of the context, "default" if it names no namespace.
 	Namespace string
-	// Context is the name of the context, "" where there is none, as in a pod.
+	// Context is the name of the context, "" without a kubeconfig file, as in a pod.
 	Context string
 
 	client   dynamic.Interface
 	metadata metadata.Interface
-	// discover reads a path that says what the server serves, in the aggregated form.
+	// discover reads a discovery document of the server, in the aggregated form.
 	discover func(ctx context.Context, path string) ([]byte, error)
 }
 
-// Open returns the cluster that a kubeconfig file leads to, at the named context or at the current
-// one. If path is "", it reads the file that kubectl reads. It makes no request.
+// Open returns the cluster of a kubeconfig file, at the named context or at the current context. If
+// path is "", it reads the file that kubectl reads. It makes no request.
 func Open(path, kubeContext string) (*Cluster, error) {
 	config, at, err := kubeconfig.Load(path, kubeContext)
 	if err != nil {
@@ -54,7 +54,9 @@ func Open(path, kubeContext string) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig %q: %w", path, err)
 	}
-	config.NegotiatedSerializer = serializer.NewCodecFactory(runtime.NewScheme()).WithoutConversion() // Of errors.
+
+	// Discovery reads JSON; the serializer is for its errors.
+	config.NegotiatedSerializer = serializer.NewCodecFactory(runtime.NewScheme()).WithoutConversion()
 	raw, err := rest.UnversionedRESTClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig %q: %w", path, err)
@@ -65,11 +67,11 @@ func Open(path, kubeContext string) (*Cluster, error) {
 	return c, nil
 }
 
-// Error is a state of the cluster that keeps a command from its end, and what to do about it.
+// Error is a state of the cluster in which a command cannot succeed, with advice for the user.
 type Error struct {
 	Err    error
 	Advice string
-	// Absent: what was named is not there, or not served.
+	// Absent means that the named object is not there, or its kind is not served.
 	Absent bool
 }
 
@@ -99,7 +101,7 @@ func resourceOf(kind string) (schema.GroupVersionResource, bool) {
 	default:
 		return schema.GroupVersionResource{}, false
 	}
-	plural, _ := apimeta.UnsafeGuessKindToResource(gv.WithKind(kind)) // Those above have regular plurals.
+	plural, _ := apimeta.UnsafeGuessKindToResource(gv.WithKind(kind)) // The kinds above have regular plurals.
 	return plural, true
 }
 
@@ -182,6 +184,7 @@ func (c *Cluster) list(ctx context.Context, kind, namespace, labels string) ([]*
 	return out, nil
 }
 
+// place returns a namespace for a message.
 func place(namespace string) string {
 	if namespace == "" {
 		return "all namespaces"
@@ -189,7 +192,7 @@ func place(namespace string) string {
 	return fmt.Sprintf("namespace %q", namespace)
 }
 
-// uninstalled returns err, or an error that nothing in the cluster reconciles Transforms.
+// uninstalled returns err, or an error that explains that the controller is not installed.
 func (c *Cluster) uninstalled(err error) error {
 	if !apierrors.IsNotFound(err) {
 		return err
@@ -202,9 +205,9 @@ func (c *Cluster) uninstalled(err error) error {
 // the user may have meant.
 func (c *Cluster) missing(ctx context.Context, r Ref) error {
 	// Not every user may list all namespaces.
-	all, err := c.list(ctx, "Transform", "", "")
+	transforms, err := c.list(ctx, "Transform", "", "")
 	if apierrors.IsForbidden(err) {
-		all, err = c.list(ctx, "Transform", r.Namespace, "")
+		transforms, err = c.list(ctx, "Transform", r.Namespace, "")
 	}
 	if apierrors.IsNotFound(err) {
 		return c.uninstalled(err)
@@ -212,7 +215,7 @@ func (c *Cluster) missing(ctx context.Context, r Ref) error {
 
 	// Collect the names of this namespace, and the namespaces with this name.
 	var names, namespaces []string
-	for _, o := range all {
+	for _, o := range transforms {
 		switch {
 		case o.Metadata.Namespace == r.Namespace:
 			names = append(names, o.Metadata.Name)
@@ -221,7 +224,7 @@ func (c *Cluster) missing(ctx context.Context, r Ref) error {
 		}
 	}
 
-	// Advise what is most likely.
+	// Give the most likely advice.
 	var advice string
 	switch near := object.DidYouMean(r.Name, names); {
 	case len(namespaces) > 0:
@@ -229,8 +232,8 @@ func (c *Cluster) missing(ctx context.Context, r Ref) error {
 	case near != "":
 		advice = near
 	case len(names) > 0:
-		const most = 10
-		advice = fmt.Sprintf("namespace %q has %s", r.Namespace, strings.Join(names[:min(most, len(names))], ", "))
+		const limit = 10
+		advice = fmt.Sprintf("namespace %q has %s", r.Namespace, strings.Join(names[:min(limit, len(names))], ", "))
 	case err == nil:
 		advice = fmt.Sprintf("namespace %q has no Transforms: give -n, or list all with ropewalk get transforms -A", r.Namespace)
 	}

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Presence is whether something is in a cluster.
+// Presence records whether an object or a kind is in a cluster.
 type Presence string
 
 // The presences.
@@ -25,17 +25,17 @@ const (
 	NoAccess Presence = "no access"
 )
 
-// Find looks objects up, one for one. For a Ref without a name it returns whether the kind is
-// served, in the version if there is one. The namespace is not used for kinds without any. If a
-// namespace is missing, any namespace will do. It reads only the metadata of objects.
+// Find looks objects up, one after the other. For a Ref without a name it looks the kind up, in the
+// given version if there is a version. The namespace is not used for a kind without namespaces.
+// Without a namespace, an object of any namespace counts. It reads only the metadata of objects.
 func (c *Cluster) Find(ctx context.Context, wanted []Wanted) ([]Presence, error) {
-	all, err := c.readServed(ctx)
+	served, err := c.readServed(ctx)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]Presence, len(wanted))
 	for i, w := range wanted {
-		out[i], err = c.lookUp(ctx, all, w)
+		out[i], err = c.lookUp(ctx, served, w)
 		if err != nil {
 			return nil, err
 		}
@@ -43,14 +43,14 @@ func (c *Cluster) Find(ctx context.Context, wanted []Wanted) ([]Presence, error)
 	return out, nil
 }
 
-// Wanted is an object, or a kind where Name is "".
+// Wanted is an object, or a kind if Name is "".
 type Wanted struct {
 	Ref
-	// Version of the kind; "" is any.
+	// Version of the kind; "" stands for any version.
 	Version string `json:"version,omitempty"`
 }
 
-// lookUp returns the presence of one object or kind.
+// lookUp returns the presence of an object or a kind.
 func (c *Cluster) lookUp(ctx context.Context, all groups, w Wanted) (Presence, error) {
 	// The kind must be served.
 	served, err := all.kind(w.Kind + "." + w.Group)
@@ -80,7 +80,7 @@ func (c *Cluster) lookUp(ctx context.Context, all groups, w Wanted) (Presence, e
 		_, err = objects.Get(ctx, w.Name, metav1.GetOptions{})
 	}
 
-	// What may not be read may be there all the same.
+	// An object that may not be read may be there all the same.
 	switch {
 	case apierrors.IsNotFound(err):
 		return Missing, nil

@@ -15,18 +15,18 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// aggregated is the form in which a server says in two answers what it serves: Kubernetes 1.30 has it,
-// which is what the controller needs too. The client of client-go for discovery links all types of the
-// API.
+// aggregated is the media type in which a server lists all its kinds in two answers. Kubernetes has
+// it from 1.30, which the controller needs too. The discovery client of client-go links all types of
+// the API.
 const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
-// groups is such an answer: k8s.io/api/apidiscovery/v2, APIGroupDiscoveryList.
+// groups is an answer in that media type: k8s.io/api/apidiscovery/v2, APIGroupDiscoveryList.
 type groups struct {
 	Items []struct {
 		Metadata struct {
 			Name string `json:"name"`
 		} `json:"metadata"`
-		// Versions begin with the one that is preferred.
+		// Versions begin with the preferred version.
 		Versions []struct {
 			Version   string     `json:"version"`
 			Resources []resource `json:"resources"`
@@ -34,6 +34,7 @@ type groups struct {
 	} `json:"items"`
 }
 
+// resource is a kind in such an answer.
 type resource struct {
 	Resource     string `json:"resource"`
 	ResponseKind struct {
@@ -49,14 +50,23 @@ func (r resource) names() []string {
 	return append([]string{strings.ToLower(r.ResponseKind.Kind), r.Resource, r.SingularResource}, r.ShortNames...)
 }
 
-// kind is one that the cluster serves.
+// kind is a kind that the cluster serves.
 type kind struct {
 	schema.GroupVersionResource
 	name       string
 	namespaced bool
 }
 
-// readServed reads what the cluster serves.
+// kind returns the kind in a group and version.
+func (r resource) kind(group, version string) kind {
+	return kind{
+		GroupVersionResource: schema.GroupVersionResource{Group: group, Version: version, Resource: r.Resource},
+		name:                 r.ResponseKind.Kind,
+		namespaced:           r.Scope == "Namespaced",
+	}
+}
+
+// readServed reads the kinds that the cluster serves.
 func (c *Cluster) readServed(ctx context.Context) (groups, error) {
 	var out groups
 	for _, path := range []string{"/api", "/apis"} {
@@ -84,7 +94,7 @@ func (c *Cluster) kindOf(ctx context.Context, word string) (kind, error) {
 	return all.kind(word)
 }
 
-// kind returns the kind that [Cluster.kindOf] finds in what was read.
+// kind returns the kind for a word, as [Cluster.kindOf] does.
 func (all groups) kind(word string) (kind, error) {
 	name, wanted, qualified := strings.Cut(strings.ToLower(word), ".")
 	var known []string
@@ -95,7 +105,7 @@ func (all groups) kind(word string) (kind, error) {
 		for _, v := range g.Versions {
 			for _, r := range v.Resources {
 				if slices.Contains(r.names(), name) {
-					return kind{schema.GroupVersionResource{Group: g.Metadata.Name, Version: v.Version, Resource: r.Resource}, r.ResponseKind.Kind, r.Scope == "Namespaced"}, nil
+					return r.kind(g.Metadata.Name, v.Version), nil
 				}
 				known = append(known, r.names()[0])
 			}

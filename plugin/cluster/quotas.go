@@ -15,28 +15,32 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/cluster/quota"
 )
 
-// maxBounds is how many ResourceQuotas, and how many LimitRanges, of a namespace are read.
+// maxBounds limits the ResourceQuotas, and the LimitRanges, that are read of a namespace.
 const maxBounds = 500
 
-// Quotas reads the ResourceQuotas and LimitRanges of a namespace. What the user of the kubeconfig
-// may not list is left out, and the result says so.
+// Quotas reads the ResourceQuotas and LimitRanges of a namespace. If the user of the kubeconfig may
+// not list both, Hidden is set.
 func (c *Cluster) Quotas(ctx context.Context, namespace string) (quota.Bounds, error) {
 	quotas, hidden, err := listBounds[corev1.ResourceQuota](ctx, c, "resourcequotas", namespace)
 	if err != nil {
 		return quota.Bounds{}, err
 	}
 	ranges, alsoHidden, err := listBounds[corev1.LimitRange](ctx, c, "limitranges", namespace)
-	return quota.Bounds{Quotas: quotas, Ranges: ranges, Hidden: hidden || alsoHidden}, err
+	if err != nil {
+		return quota.Bounds{}, err
+	}
+	return quota.Bounds{Quotas: quotas, Ranges: ranges, Hidden: hidden || alsoHidden}, nil
 }
 
-// listBounds lists a resource of the core group in a namespace, and returns whether that is not
-// allowed.
+// listBounds lists a resource of the core group in a namespace, and reports whether the user may not
+// list it.
 func listBounds[T any](ctx context.Context, c *Cluster, resource, namespace string) (out []T, hidden bool, err error) {
-	found, err := c.client.Resource(corev1.SchemeGroupVersion.WithResource(resource)).Namespace(namespace).List(ctx, metav1.ListOptions{Limit: maxBounds})
-	switch {
-	case apierrors.IsForbidden(err):
+	client := c.client.Resource(corev1.SchemeGroupVersion.WithResource(resource)).Namespace(namespace)
+	found, err := client.List(ctx, metav1.ListOptions{Limit: maxBounds})
+	if apierrors.IsForbidden(err) {
 		return nil, true, nil
-	case err != nil:
+	}
+	if err != nil {
 		return nil, false, fmt.Errorf("%s of namespace %s: %w", resource, namespace, err)
 	}
 	out = make([]T, len(found.Items))

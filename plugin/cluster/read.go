@@ -22,37 +22,37 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// What one read is bounded by: requests at a time, objects, and time.
+// Bounds of a read: requests at a time, objects, and time.
 const (
 	readsAtOnce = 8
 	maxRead     = 10_000
 	maxReading  = 5 * time.Minute
 )
 
-// Live is what a cluster has of an object that was looked up.
+// Live is the state of an object in a cluster.
 type Live struct {
-	// Object is nil if there is none. Of a Secret it is only the metadata.
+	// Object is nil if the object is not there. Of a Secret it has only the metadata.
 	Object object.Object
-	// Unserved: the cluster does not serve the kind in this version.
+	// Unserved means that the cluster does not serve the kind in this version.
 	Unserved bool
-	// Applied is what a dry run of an apply would make of it, with defaults and what admission
-	// changes. It is nil without a dry run, for a Secret, and where it is not known.
+	// Applied is the result of an apply in a dry run, with defaults and the changes of admission. It
+	// is nil without a dry run, for a Secret, and if the result is not known.
 	Applied object.Object
-	// Refused is why the server does not accept the apply.
+	// Refused is the reason why the server does not accept the apply.
 	Refused error
 }
 
-// Rights are those that the user of the kubeconfig lacks, such as "get deployments.apps in
+// Rights are the rights that the user of the kubeconfig lacks, such as "get deployments.apps in
 // namespace shop", sorted.
 type Rights struct{ Missing []string }
 
 func (r *Rights) Error() string {
-	const most = 20
+	const limit = 20
 	missing := r.Missing
 	more := ""
-	if len(missing) > most {
-		more = fmt.Sprintf(", and %d more", len(missing)-most)
-		missing = missing[:most]
+	if len(missing) > limit {
+		more = fmt.Sprintf(", and %d more", len(missing)-limit)
+		missing = missing[:limit]
 	}
 	return "the user of the kubeconfig may not " + strings.Join(missing, ", ") + more
 }
@@ -63,20 +63,24 @@ type Reader struct {
 	served  groups
 }
 
-// Reader returns a reader that knows what the cluster serves.
+// Reader returns a reader for the kinds that the cluster serves.
 func (c *Cluster) Reader(ctx context.Context) (*Reader, error) {
 	served, err := c.readServed(ctx)
-	return &Reader{cluster: c, served: served}, err
+	if err != nil {
+		return nil, err
+	}
+	return &Reader{cluster: c, served: served}, nil
 }
 
-// Read looks objects up, several at once, and returns what the cluster has of each. An object
-// without a namespace is looked up in that of the context. If manager is not "", it also applies
-// each object in a dry run, as the field manager of that name. If rights are missing, the error is
+// Read looks objects up, several at once, and returns the state of each. An object without a
+// namespace is looked up in the namespace of the context. If manager is not "", it also applies each
+// object in a dry run, as the field manager of that name. If rights are missing, the error is
 // [Rights] with all of them.
 func (r *Reader) Read(ctx context.Context, objects []object.Object, manager string) ([]Live, error) {
 	// Everything is bounded.
 	if len(objects) > maxRead {
-		return nil, fmt.Errorf("%d objects are too many to look up in a cluster: the limit is %d (name an environment or a project)", len(objects), maxRead)
+		const format = "%d objects are too many to look up in a cluster: the limit is %d (name an environment or a project)"
+		return nil, fmt.Errorf(format, len(objects), maxRead)
 	}
 	bounded, cancel := context.WithTimeout(ctx, maxReading)
 	defer cancel()
@@ -102,7 +106,7 @@ func (r *Reader) Read(ctx context.Context, objects []object.Object, manager stri
 		})
 	}
 
-	// Without all of them nothing is known.
+	// A result that lacks objects would be misleading.
 	if err := g.Wait(); err != nil {
 		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 			return nil, fmt.Errorf("reading %d objects took longer than %s", len(objects), maxReading)
@@ -121,7 +125,7 @@ func (r *Rights) sorted() *Rights {
 	return &Rights{Missing: slices.Compact(r.Missing)}
 }
 
-// readOne looks one object up, and applies it in a dry run if there is a manager.
+// readOne looks an object up, and applies it in a dry run if there is a manager.
 func (r *Reader) readOne(ctx context.Context, o object.Object, manager string) (Live, error) {
 	// Its kind has to be served in the version of the object.
 	k, ok := r.served.version(o)
@@ -130,20 +134,23 @@ func (r *Reader) readOne(ctx context.Context, o object.Object, manager string) (
 	}
 	ref := Ref{Group: k.Group, Kind: k.name, Namespace: r.namespaceOf(o, k), Name: o.Name()}
 
-	// No data of a Secret comes here.
+	// The data of a Secret is never read.
 	if k.Group == "" && k.name == "Secret" {
-		meta, err := r.cluster.metadata.Resource(k.GroupVersionResource).Namespace(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+		secrets := r.cluster.metadata.Resource(k.GroupVersionResource).Namespace(ref.Namespace)
+		meta, err := secrets.Get(ctx, ref.Name, metav1.GetOptions{})
 		if err != nil {
 			return Live{}, refusedRead(k, ref, err)
 		}
 		live, err := runtime.DefaultUnstructuredConverter.ToUnstructured(meta)
-		if err == nil {
-			live["apiVersion"], live["kind"] = o.APIVersion(), o.Kind()
+		if err != nil {
+			return Live{}, err
 		}
-		return Live{Object: live}, err
+		live["apiVersion"] = o.APIVersion()
+		live["kind"] = o.Kind()
+		return Live{Object: live}, nil
 	}
 
-	// Read it.
+	// Read any other object.
 	client := r.cluster.client.Resource(k.GroupVersionResource).Namespace(ref.Namespace)
 	live, err := client.Get(ctx, ref.Name, metav1.GetOptions{})
 	out := Live{}
@@ -156,16 +163,18 @@ func (r *Reader) readOne(ctx context.Context, o object.Object, manager string) (
 		return out, nil
 	}
 
-	// The server applies it in a dry run, and what it says against it is a result.
-	applied, err := client.Apply(ctx, ref.Name, &unstructured.Unstructured{Object: withNamespace(o, ref.Namespace)},
-		metav1.ApplyOptions{FieldManager: manager, Force: true, DryRun: []string{metav1.DryRunAll}})
+	// Apply it in a dry run. A refusal of the server is a result.
+	desired := &unstructured.Unstructured{Object: withNamespace(o, ref.Namespace)}
+	options := metav1.ApplyOptions{FieldManager: manager, Force: true, DryRun: []string{metav1.DryRunAll}}
+	applied, err := client.Apply(ctx, ref.Name, desired, options)
+	isInvalid := apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)
 	switch {
 	case err == nil:
 		out.Applied = applied.Object
 	case isMissingRight(err):
 		return out, lacks(k, ref, "patch")
 	case apierrors.IsNotFound(err): // Its namespace is not there yet.
-	case apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsConflict(err):
+	case isInvalid, apierrors.IsForbidden(err), apierrors.IsConflict(err):
 		out.Refused = err
 	default:
 		return out, fmt.Errorf("%s: %w", ref, err)
@@ -218,16 +227,21 @@ func lacks(k kind, r Ref, verb string) error {
 // are forbidden too. Source: k8s.io/apiserver, endpoints/handlers/responsewriters/errors.go:
 // `User "ann" cannot patch resource "pods"`.
 func isMissingRight(err error) bool {
-	return apierrors.IsForbidden(err) && (strings.Contains(err.Error(), " cannot patch resource ") || strings.Contains(err.Error(), " cannot create resource "))
+	if !apierrors.IsForbidden(err) {
+		return false
+	}
+	text := err.Error()
+	return strings.Contains(text, " cannot patch resource ") || strings.Contains(text, " cannot create resource ")
 }
 
-// version returns the kind of an object, and false if it is not served in that version.
+// version returns the kind of an object, and reports whether it is served in that version.
 func (all groups) version(o object.Object) (kind, bool) {
 	for _, g := range all.Items {
 		for _, v := range g.Versions {
 			for _, r := range v.Resources {
-				if g.Metadata.Name == o.Group() && v.Version == o.Version() && r.ResponseKind.Kind == o.Kind() {
-					return kind{schema.GroupVersionResource{Group: o.Group(), Version: v.Version, Resource: r.Resource}, o.Kind(), r.Scope == "Namespaced"}, true
+				sameVersion := g.Metadata.Name == o.Group() && v.Version == o.Version()
+				if sameVersion && r.ResponseKind.Kind == o.Kind() {
+					return r.kind(o.Group(), v.Version), true
 				}
 			}
 		}
@@ -235,19 +249,19 @@ func (all groups) version(o object.Object) (kind, bool) {
 	return kind{}, false
 }
 
-// Inventory returns what an engine applied of a Kustomization of Flux or an Application of Argo CD,
-// as objects that [Reader.Read] looks up. It returns false if that is not known: the object is not
-// in the cluster, or has applied nothing.
-func (r *Reader) Inventory(ctx context.Context, of Ref) ([]object.Object, bool, error) {
+// Inventory returns the objects that an engine has applied for a Kustomization of Flux or an
+// Application of Argo CD, as objects that [Reader.Read] looks up. It reports whether they are known:
+// they are not if the engine's object is not in the cluster, or has applied nothing.
+func (r *Reader) Inventory(ctx context.Context, engineRef Ref) ([]object.Object, bool, error) {
 	// Read the object of the engine.
-	group := map[string]string{"Kustomization": "kustomize.toolkit.fluxcd.io", "Application": "argoproj.io"}[of.Kind]
-	k, err := r.served.kind(of.Kind + "." + group)
+	group := map[string]string{"Kustomization": "kustomize.toolkit.fluxcd.io", "Application": "argoproj.io"}[engineRef.Kind]
+	k, err := r.served.kind(engineRef.Kind + "." + group)
 	if group == "" || err != nil {
 		return nil, false, nil //nolint:nilerr // a cluster without the engine has no inventory
 	}
-	o, err := r.cluster.client.Resource(k.GroupVersionResource).Namespace(of.Namespace).Get(ctx, of.Name, metav1.GetOptions{})
+	o, err := r.cluster.client.Resource(k.GroupVersionResource).Namespace(engineRef.Namespace).Get(ctx, engineRef.Name, metav1.GetOptions{})
 	if err != nil {
-		return nil, false, refusedRead(k, of, err)
+		return nil, false, refusedRead(k, engineRef, err)
 	}
 
 	// Flux has its objects in status.inventory, and Argo CD in status.resources.
@@ -282,8 +296,8 @@ func (r *Reader) Inventory(ctx context.Context, of Ref) ([]object.Object, bool, 
 	return out, len(refs) > 0, nil
 }
 
-// Key returns the name of an object in this cluster: its group, kind, namespace and name, with the
-// namespace of the context for an object that has none, and without any for a kind of the cluster.
+// Key returns the name of an object in this cluster: its group, kind, namespace and name. An object
+// without a namespace gets the namespace of the context, unless its kind has no namespaces.
 func (r *Reader) Key(o object.Object) object.Ref {
 	out := o.Ref()
 	if k, ok := r.served.version(o); ok {

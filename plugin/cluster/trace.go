@@ -12,24 +12,24 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Labels and annotations of the engines on what they apply.
+// Labels and annotations of the engines on the objects that they apply.
 const (
 	labelKustomization          = "kustomize.toolkit.fluxcd.io/name"
 	labelKustomizationNamespace = "kustomize.toolkit.fluxcd.io/namespace"
 	annotationApplication       = "argocd.argoproj.io/tracking-id"
 )
 
-// Trace is where an object comes from.
+// Trace is the origin of an object.
 type Trace struct {
-	// Chain begins with the object. Each one was made or applied by the next one, or of it: the owners
-	// of the object, its Kustomization, the artifact of that, the Transform, its source.
+	// Chain begins with the object. Each node was made by the next node, or from it: the owners of
+	// the object, its Kustomization and the artifact, the Transform and its source.
 	Chain []*Node `json:"chain"`
-	// End says why the chain does not lead to a Transform, "" where it does.
+	// End is the reason why the chain does not reach a Transform, "" if it does.
 	End string `json:"end,omitempty"`
 }
 
 // Trace follows an object back to the Transform that it comes from. Kind is any word that kubectl
-// accepts; namespace is not used for a kind without any.
+// accepts; namespace is not used for a kind without namespaces.
 func (c *Cluster) Trace(ctx context.Context, namespace, kind, name string) (*Trace, error) {
 	out := &Trace{}
 	o, err := c.add(ctx, out, kind, namespace, name)
@@ -38,7 +38,7 @@ func (c *Cluster) Trace(ctx context.Context, namespace, kind, name string) (*Tra
 	}
 	const most = 10 // owners, such as of the pods of a database
 	for range most {
-		// See what made or applied it.
+		// Its labels and annotations name the engine that applied it.
 		labels := o.GetLabels()
 		last := out.Chain[len(out.Chain)-1].Ref
 		app, _, tracked := strings.Cut(o.GetAnnotations()[annotationApplication], ":")
@@ -55,7 +55,8 @@ func (c *Cluster) Trace(ctx context.Context, namespace, kind, name string) (*Tra
 			out.End = fmt.Sprintf("%s is applied by Argo CD, Application %s: look there", last, app)
 			return out, nil
 		case owner == nil:
-			out.End = fmt.Sprintf("%s has no label of Flux, no annotation of Argo CD and no owner: neither of them applied it", last)
+			const format = "%s has no label of Flux, no annotation of Argo CD and no owner: neither of them applied it"
+			out.End = fmt.Sprintf(format, last)
 			return out, nil
 		}
 
@@ -92,7 +93,7 @@ func (c *Cluster) add(ctx context.Context, out *Trace, word, namespace, name str
 	return o, nil
 }
 
-// addKustomization adds the Kustomization that applied an object, and all that it comes from.
+// addKustomization adds the Kustomization that applied an object, and its own origin.
 func (c *Cluster) addKustomization(ctx context.Context, out *Trace, namespace, name string) error {
 	k, err := c.addLink(ctx, out, Ref{Kind: "Kustomization", Namespace: namespace, Name: name})
 	if err != nil {
@@ -106,13 +107,13 @@ func (c *Cluster) addKustomization(ctx context.Context, out *Trace, namespace, n
 	return c.addTransform(ctx, out, k.Metadata.Labels[labelNamespace], transform)
 }
 
-// addTransform adds a Transform, and what it renders.
+// addTransform adds a Transform, and its source.
 func (c *Cluster) addTransform(ctx context.Context, out *Trace, namespace, name string) error {
 	_, err := c.addLink(ctx, out, transformRef(namespace, name))
 	return err
 }
 
-// addLink adds an object of a kind that is known by name, and what it reads.
+// addLink adds an object of a kind that is known by name, and the sources that it reads.
 func (c *Cluster) addLink(ctx context.Context, out *Trace, r Ref) (*item, error) {
 	o, err := c.get(ctx, r)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 
 // Ref names an object.
 type Ref struct {
-	// Group is "" for the kinds of Kubernetes itself that have none.
+	// Group is "" for the core kinds of Kubernetes.
 	Group     string `json:"group,omitempty"`
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
@@ -31,10 +31,12 @@ func (r Ref) String() string {
 	return r.Kind + " " + r.Namespace + "/" + r.Name
 }
 
+// compare orders by namespace and name.
 func (r Ref) compare(o Ref) int {
 	return cmp.Or(cmp.Compare(r.Namespace, o.Namespace), cmp.Compare(r.Name, o.Name))
 }
 
+// transformRef returns the name of a Transform.
 func transformRef(namespace, name string) Ref {
 	return Ref{Group: "ropewalk.dev", Kind: "Transform", Namespace: namespace, Name: name}
 }
@@ -42,7 +44,7 @@ func transformRef(namespace, name string) Ref {
 // Artifact is a published render.
 type Artifact struct {
 	Digest string `json:"digest"`
-	// Revision is that of the source, or of the module where there is no source.
+	// Revision is the revision of the source, or of the module if there is no source.
 	Revision string `json:"revision,omitempty"`
 	// Time is when it was published first, or zero.
 	Time time.Time `json:"time,omitzero"`
@@ -52,22 +54,22 @@ type Artifact struct {
 type Transform struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// Ready is the status of the condition of that name: True, False or Unknown. It is Unknown where
-	// the condition is of an older spec.
+	// Ready is the status of the condition of that name: True, False or Unknown. It is Unknown if the
+	// condition belongs to an older spec.
 	Ready string `json:"ready"`
-	// Reason and Message are those of the condition.
+	// Reason and Message come from the condition.
 	Reason    string `json:"reason,omitempty"`
 	Message   string `json:"message,omitempty"`
 	Suspended bool   `json:"suspended,omitempty"`
-	// Layers is how many layers are Ready, such as 2/3.
+	// Layers counts the layers that are Ready, such as 2/3.
 	Layers string `json:"layers,omitempty"`
-	// Source is the Flux source, nil where a module comes from elsewhere.
+	// Source is the Flux source, nil if a module comes from elsewhere.
 	Source *Ref `json:"source,omitempty"`
-	// Artifact is what is delivered now, nil before the first.
+	// Artifact is the delivered artifact, nil before the first.
 	Artifact *Artifact `json:"artifact,omitempty"`
-	// Rollback is the digest that is pinned, "" for none.
+	// Rollback is the pinned digest, "" without a rollback.
 	Rollback string `json:"rollback,omitempty"`
-	// History is what was delivered, the newest first: the digests that can be rolled back to.
+	// History has the delivered artifacts, the newest first. A rollback can go to each of them.
 	History []Artifact `json:"history,omitempty"`
 }
 
@@ -110,7 +112,7 @@ type item struct {
 	} `json:"status"`
 }
 
-// reference names a source; Namespace is that of the object where it is empty.
+// reference names a source. Without a Namespace it is in the namespace of the object.
 type reference struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace"`
@@ -124,16 +126,19 @@ type published struct {
 	Time     metav1.Time `json:"time"`
 }
 
+// artifact returns the artifact for the caller.
 func (p published) artifact() Artifact {
 	return Artifact{Digest: p.Digest, Revision: p.Revision, Time: p.Time.UTC()}
 }
 
+// ref returns the name of the object.
 func (o *item) ref() Ref {
 	gvr, _ := resourceOf(o.Kind)
 	return Ref{Group: gvr.Group, Kind: o.Kind, Namespace: o.Metadata.Namespace, Name: o.Metadata.Name}
 }
 
-// source returns what sourceRef names, or is made with a Transform; false if there is none.
+// source returns the source that sourceRef names, or that is made with a Transform, and reports
+// whether there is a source.
 func (o *item) source() (Ref, bool) {
 	s := o.Spec.SourceRef
 	if own := o.Spec.Source; s == nil && own != nil && own.Git != nil {
@@ -146,7 +151,7 @@ func (o *item) source() (Ref, bool) {
 	return Ref{Group: gvr.Group, Kind: s.Kind, Namespace: cmp.Or(s.Namespace, o.Metadata.Namespace), Name: s.Name}, true
 }
 
-// ready returns the condition Ready. Its status is Unknown if it is not of the present spec.
+// ready returns the condition Ready. Its status is Unknown if it does not belong to the present spec.
 func (o *item) ready() metav1.Condition {
 	c := apimeta.FindStatusCondition(o.Status.Conditions, "Ready")
 	switch {
@@ -166,7 +171,7 @@ func (o *item) stalled() bool {
 	return c != nil && c.Status == metav1.ConditionTrue && o.ready().Status == metav1.ConditionFalse
 }
 
-// revision returns what an object delivers or holds.
+// revision returns the revision that an object delivers or holds.
 func (o *item) revision() string {
 	switch {
 	case o.Status.LastAppliedRevision != "":
@@ -177,12 +182,18 @@ func (o *item) revision() string {
 	return ""
 }
 
+// transform returns the Transform for the caller.
 func (o *item) transform() *Transform {
 	ready := o.ready()
 	out := &Transform{
-		Namespace: o.Metadata.Namespace, Name: o.Metadata.Name, Suspended: o.Spec.Suspend,
-		Ready: string(ready.Status), Reason: ready.Reason, Message: ready.Message,
-		Layers: o.Status.Progress, Rollback: o.Spec.Rollback.Digest,
+		Namespace: o.Metadata.Namespace,
+		Name:      o.Metadata.Name,
+		Suspended: o.Spec.Suspend,
+		Ready:     string(ready.Status),
+		Reason:    ready.Reason,
+		Message:   ready.Message,
+		Layers:    o.Status.Progress,
+		Rollback:  o.Spec.Rollback.Digest,
 	}
 	if s, ok := o.source(); ok {
 		out.Source = &s
@@ -196,7 +207,7 @@ func (o *item) transform() *Transform {
 	return out
 }
 
-// Delivered returns what is delivered now, such as "main@sha1:0123456789ab (sha256:0123456789ab)".
+// Delivered names the delivered artifact, such as "main@sha1:0123456789ab (sha256:0123456789ab)".
 func (t *Transform) Delivered() string {
 	switch {
 	case t.Artifact == nil:

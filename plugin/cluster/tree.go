@@ -13,7 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Labels of what a Transform owns, as in plugin/api.
+// Labels of the objects that a Transform owns, as in plugin/api.
 const (
 	labelTransform = "ropewalk.dev/transform"
 	labelNamespace = "ropewalk.dev/transform-namespace"
@@ -23,24 +23,31 @@ const (
 type Node struct {
 	Ref
 	// Ready is the status of its condition Ready: True, False or Unknown; Missing for an object that is
-	// named and does not exist; "" where it is not known.
+	// named and does not exist; "" if it is not known.
 	Ready     string `json:"ready,omitempty"`
 	Suspended bool   `json:"suspended,omitempty"`
-	// Message is that of the condition.
+	// Message comes from the condition.
 	Message string `json:"message,omitempty"`
-	// Revision is what it delivers, or what it holds.
+	// Revision is the revision that it delivers or holds.
 	Revision string `json:"revision,omitempty"`
-	// Nodes are what it reads, and then what it made or applied.
+	// Nodes are its sources, and then the objects that it made or applied.
 	Nodes []*Node `json:"nodes,omitempty"`
 }
 
+// node returns the node of an object.
 func (o *item) node() *Node {
 	ready := o.ready()
-	return &Node{Ref: o.ref(), Ready: string(ready.Status), Message: ready.Message, Revision: o.revision(), Suspended: o.Spec.Suspend}
+	return &Node{
+		Ref:       o.ref(),
+		Ready:     string(ready.Status),
+		Message:   ready.Message,
+		Revision:  o.revision(),
+		Suspended: o.Spec.Suspend,
+	}
 }
 
-// Tree returns a Transform with its source and what the engine made of it: each Kustomization, in the
-// order of the layers, with its source and the objects that it applied.
+// Tree returns a Transform with its source and its Kustomizations, in the order of the layers, each
+// with its source and the objects that it applied.
 func (c *Cluster) Tree(ctx context.Context, namespace, name string) (*Node, error) {
 	t, err := c.get(ctx, transformRef(namespace, name))
 	if err != nil {
@@ -51,6 +58,8 @@ func (c *Cluster) Tree(ctx context.Context, namespace, name string) (*Node, erro
 	if err != nil {
 		return nil, err
 	}
+
+	// Add a node for each layer.
 	layers, err := c.kustomizations(ctx, t)
 	if err != nil {
 		return nil, err
@@ -71,13 +80,13 @@ func (c *Cluster) Tree(ctx context.Context, namespace, name string) (*Node, erro
 	return root, nil
 }
 
-// owned returns the selector of what was made for a Transform.
+// owned returns the selector of the objects that were made for a Transform.
 func owned(t *item) string {
 	return labelTransform + "=" + t.Metadata.Name + "," + labelNamespace + "=" + t.Metadata.Namespace
 }
 
-// kustomizations returns the Kustomizations of a Transform, in the order of its layers. Those that
-// are no layer any more come last.
+// kustomizations returns the Kustomizations of a Transform, in the order of its layers. Former
+// layers come last.
 func (c *Cluster) kustomizations(ctx context.Context, t *item) ([]*item, error) {
 	out, err := c.list(ctx, "Kustomization", t.Metadata.Namespace, owned(t))
 	if apierrors.IsNotFound(err) {
@@ -91,8 +100,8 @@ func (c *Cluster) kustomizations(ctx context.Context, t *item) ([]*item, error) 
 	return out, err
 }
 
-// sources returns what an object reads: the source that it names, and the modules and policies of
-// a Transform.
+// sources returns the sources of an object: the source that it names, and the modules and policies
+// of a Transform.
 func (c *Cluster) sources(ctx context.Context, o *item) ([]*Node, error) {
 	var out []*Node
 	if r, ok := o.source(); ok {

@@ -16,11 +16,11 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// Patience is how long a wait may take, and where it reports what it is for.
+// Patience bounds a wait, and reports its reason.
 type Patience struct {
-	// Timeout is for all of it; there must be one.
+	// Timeout bounds the whole wait; it must be set.
 	Timeout time.Duration
-	// Report takes what is waited for, whenever that changes; it may be nil.
+	// Report receives the reason of the wait, whenever that changes; it may be nil.
 	Report func(what string)
 }
 
@@ -29,16 +29,17 @@ func (p Patience) bound(ctx context.Context) (context.Context, context.CancelFun
 	return context.WithTimeoutCause(ctx, p.Timeout, errLate)
 }
 
-// errLate: the patience is over.
+// errLate ends a wait after its Timeout.
 var errLate = errors.New("the time is over")
 
-// check says of an object that it is as wanted, that it never will be (an error), or what it waits for.
+// check reports whether an object is in the wanted state, and otherwise what it waits for. Its error
+// means that the object will not get there by itself.
 type check func(o *item) (done bool, waits string, err error)
 
-// await returns an object when it is as wanted. It watches the object. If a watch ends, as it does
-// after [kubeconfig.Timeout], or the server is away, it begins another one.
+// await returns an object once it passes a check. It watches the object. If a watch ends, as it does
+// after [kubeconfig.Timeout], or the server is away, it begins another watch.
 func (c *Cluster) await(ctx context.Context, p Patience, r Ref, is check) (*item, error) {
-	// Report what the object waits for, whenever that changes.
+	// Report the reason of the wait, whenever it changes.
 	waits := ""
 	known := false
 	look := func(o *item) (bool, error) {
@@ -60,7 +61,8 @@ func (c *Cluster) await(ctx context.Context, p Patience, r Ref, is check) (*item
 		var state *Error
 		switch {
 		case errors.Is(context.Cause(ctx), errLate):
-			return o, failed("look at it with ropewalk get tree, or give a longer --timeout", "not Ready in %s: %s", p.Timeout, waits)
+			advice := "look at it with ropewalk get tree, or give a longer --timeout"
+			return o, failed(advice, "not Ready in %s: %s", p.Timeout, waits)
 		case ctx.Err() != nil:
 			return o, ctx.Err()
 		case done:
@@ -75,12 +77,13 @@ func (c *Cluster) await(ctx context.Context, p Patience, r Ref, is check) (*item
 	}
 }
 
-// pause is how long after a watch that ended the next one begins.
+// pause is the time between the end of a watch and the next watch.
 const pause = 500 * time.Millisecond
 
 // follow checks an object, and checks it again after each change, until look is done or returns an
-// error, or the watch ends. It returns the object as it was last.
+// error, or the watch ends. It returns the last version of the object.
 func (c *Cluster) follow(ctx context.Context, r Ref, look func(*item) (bool, error)) (o *item, done bool, err error) {
+	// The object may be in the wanted state already.
 	o, err = c.get(ctx, r)
 	if err != nil {
 		return nil, false, err
@@ -89,8 +92,11 @@ func (c *Cluster) follow(ctx context.Context, r Ref, look func(*item) (bool, err
 	if done || err != nil {
 		return o, done, err
 	}
+
+	// Watch from the version that was read.
 	w, err := c.resource(r.Kind, r.Namespace).Watch(ctx, metav1.ListOptions{
-		FieldSelector: fields.OneTermEqualSelector("metadata.name", r.Name).String(), ResourceVersion: o.Metadata.ResourceVersion,
+		FieldSelector:   fields.OneTermEqualSelector("metadata.name", r.Name).String(),
+		ResourceVersion: o.Metadata.ResourceVersion,
 	})
 	if err != nil {
 		return o, false, fmt.Errorf("watching %s: %w", r, err)
@@ -100,7 +106,7 @@ func (c *Cluster) follow(ctx context.Context, r Ref, look func(*item) (bool, err
 	for event := range w.ResultChan() {
 		seen, is := event.Object.(*unstructured.Unstructured)
 		if !is || event.Type == watch.Deleted {
-			return o, false, nil // A status says why the watch ends.
+			return o, false, nil // The watch has ended, with a status or a deletion.
 		}
 		if seen.GetName() != r.Name {
 			continue // Not every server selects by fields.
@@ -127,7 +133,7 @@ func isReady(final bool) check {
 			return true, "", nil
 		case o.Spec.Suspend:
 			return false, "", failed(resuming(o.ref()), "%s is suspended, and not Ready at its present spec", o.ref())
-		case o.stalled() || final && c.Status == metav1.ConditionFalse:
+		case o.stalled(), final && c.Status == metav1.ConditionFalse:
 			return false, "", failed("", "%s is not Ready: %s: %s", o.ref(), c.Reason, c.Message)
 		}
 		return false, c.Message, nil
@@ -142,8 +148,8 @@ func resuming(r Ref) string {
 	return "resume it with flux"
 }
 
-// Wait returns a Transform when it is Ready at its present spec, and all of its Kustomizations
-// are. A Transform that is Stalled or suspended, or is not Ready in time, is an [Error].
+// Wait returns a Transform once it and all of its Kustomizations are Ready at their present spec. A
+// Transform that is Stalled or suspended, or is not Ready in time, is an [Error].
 func (c *Cluster) Wait(ctx context.Context, namespace, name string, p Patience) (*Transform, error) {
 	ctx, cancel := p.bound(ctx)
 	defer cancel()
@@ -163,8 +169,9 @@ func (c *Cluster) wait(ctx context.Context, r Ref, p Patience, is check) (*Trans
 	for _, k := range layers {
 		_, err := c.await(ctx, p, k.ref(), isReady(false))
 		var state *Error
-		if gone := errors.As(err, &state) && state.Absent; err != nil && !gone {
-			return nil, err // One that is gone was a layer before the last change.
+		gone := errors.As(err, &state) && state.Absent // It was a layer before the last change.
+		if err != nil && !gone {
+			return nil, err
 		}
 	}
 	return t.transform(), nil

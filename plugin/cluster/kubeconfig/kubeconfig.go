@@ -17,17 +17,18 @@ import (
 // Timeout bounds a request, a watch too.
 const Timeout = 30 * time.Second
 
-// Context is a context of a kubeconfig file. Its name is "" where there is no file, as in a pod.
+// Context is a context of a kubeconfig file. Its name is "" without a file, as in a pod.
 type Context struct{ Name, Namespace string }
 
-// Load returns the configuration of a kubeconfig file at one of its contexts, "" for the current
-// one, with that context. If path is "", it reads the file that kubectl reads.
+// Load returns the configuration of a kubeconfig file at one of its contexts, and that context. The
+// current context is used for "". If path is "", it reads the file that kubectl reads.
 func Load(path, context string) (*rest.Config, Context, error) {
 	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: path}
 	if path == "" {
 		rules = clientcmd.NewDefaultClientConfigLoadingRules()
 	}
-	loading := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: context})
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: context}
+	loading := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
 	config, err := loading.ClientConfig()
 	if err != nil {
 		return nil, Context{}, err
@@ -48,7 +49,7 @@ func Tuned(config *rest.Config, agent string) *rest.Config {
 	config.QPS = -1
 	config.Timeout = Timeout
 	config.UserAgent = agent
-	config.WarningHandler = rest.NoWarnings{} // Such as that a version is deprecated.
+	config.WarningHandler = rest.NoWarnings{} // They are about deprecated versions.
 	return config
 }
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package quota compares what the pods of a render ask for with the ResourceQuotas and LimitRanges
-// of their namespaces. It counts the render alone, at the replicas that it names: what others use,
-// what an autoscaler adds, and quotas with scopes are not known here.
+// of their namespaces. It counts the render alone, at the replicas that it names: pods of others,
+// pods of an autoscaler, and quotas with scopes are not counted.
 package quota
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/emit"
 )
 
-// Bounds are what bounds the pods of a namespace.
+// Bounds limit the pods of a namespace.
 type Bounds struct {
 	Quotas []corev1.ResourceQuota
 	Ranges []corev1.LimitRange
@@ -31,10 +31,11 @@ type Bounds struct {
 // Reader reads the bounds of a namespace from a cluster.
 type Reader func(ctx context.Context, namespace string) (Bounds, error)
 
-// Warnings are what the namespaces of a render do not allow its pods, sorted, and the namespaces
-// whose quotas or ranges may not be listed, about which less is known.
+// Warnings describe the pods of a render that their namespaces do not allow.
 type Warnings struct {
-	Over   []string
+	// Over has a line for each pod beyond a bound, sorted.
+	Over []string
+	// Hidden are the namespaces whose quotas or ranges may not be listed.
 	Hidden []string
 }
 
@@ -50,6 +51,8 @@ func Warn(ctx context.Context, read Reader, files []emit.File) (Warnings, error)
 			byNamespace[w.namespace] = append(byNamespace[w.namespace], w)
 		}
 	}
+
+	// Compare the pods of each namespace with its bounds.
 	var out Warnings
 	for _, namespace := range slices.Sorted(maps.Keys(byNamespace)) {
 		b, err := read(ctx, namespace)
@@ -66,8 +69,9 @@ func Warn(ctx context.Context, read Reader, files []emit.File) (Warnings, error)
 	return out, nil
 }
 
-// judge returns what one namespace does not allow.
+// judge returns a line for each bound of a namespace that its pods exceed.
 func judge(workloads []workload, quotas []corev1.ResourceQuota, ranges []corev1.LimitRange) []string {
+	// Check each container, and sum up the requests.
 	var out []string
 	sums := corev1.ResourceList{}
 	for _, w := range workloads {
@@ -81,6 +85,8 @@ func judge(workloads []workload, quotas []corev1.ResourceQuota, ranges []corev1.
 		}
 		add(sums, pod, w.replicas)
 	}
+
+	// Compare the sums with the quotas.
 	for _, q := range plain(quotas) {
 		for name, hard := range q.Spec.Hard {
 			if sum, ok := sums[canonical(name)]; ok && sum.Cmp(hard) > 0 {
@@ -92,7 +98,7 @@ func judge(workloads []workload, quotas []corev1.ResourceQuota, ranges []corev1.
 	return out
 }
 
-// unset returns what a container does not say, and a quota demands of every container.
+// unset returns a line for each resource that a quota demands and a container does not set.
 func unset(w workload, container string, asks corev1.ResourceRequirements, quotas []corev1.ResourceQuota) (out []string) {
 	says := corev1.ResourceList{}
 	add(says, named("requests.", asks.Requests), 1)
@@ -109,23 +115,23 @@ func unset(w workload, container string, asks corev1.ResourceRequirements, quota
 	return out
 }
 
-// outOfRange returns what a container asks beyond a LimitRange.
+// outOfRange returns a line for each resource of a container that a LimitRange does not allow.
 func outOfRange(w workload, container string, asks corev1.ResourceRequirements, ranges []corev1.LimitRange) (out []string) {
 	for _, r := range ranges {
 		for _, item := range r.Spec.Limits {
 			if item.Type != corev1.LimitTypeContainer {
 				continue
 			}
-			for name, most := range item.Max {
-				if limit, ok := asks.Limits[name]; ok && limit.Cmp(most) > 0 {
+			for name, highest := range item.Max {
+				if limit, ok := asks.Limits[name]; ok && limit.Cmp(highest) > 0 {
 					out = append(out, fmt.Sprintf("%s: container %q has the limit %s of %s, and LimitRange %s/%s allows %s",
-						w, container, limit.String(), name, r.Namespace, r.Name, most.String()))
+						w, container, limit.String(), name, r.Namespace, r.Name, highest.String()))
 				}
 			}
-			for name, least := range item.Min {
-				if request, ok := asks.Requests[name]; ok && request.Cmp(least) < 0 {
+			for name, lowest := range item.Min {
+				if request, ok := asks.Requests[name]; ok && request.Cmp(lowest) < 0 {
 					out = append(out, fmt.Sprintf("%s: container %q requests %s of %s, and LimitRange %s/%s wants %s at least",
-						w, container, request.String(), name, r.Namespace, r.Name, least.String()))
+						w, container, request.String(), name, r.Namespace, r.Name, lowest.String()))
 				}
 			}
 		}
@@ -133,17 +139,17 @@ func outOfRange(w workload, container string, asks corev1.ResourceRequirements, 
 	return out
 }
 
-// withDefaults returns what a container asks for when the API server has filled in what it leaves
-// out: the defaults of the LimitRanges, and the limit as the request.
+// withDefaults returns the resources of a container after the API server has filled in the defaults
+// of the LimitRanges, and the limit as the request.
 func withDefaults(r corev1.ResourceRequirements, ranges []corev1.LimitRange) corev1.ResourceRequirements {
 	out := corev1.ResourceRequirements{Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{}}
 	maps.Copy(out.Limits, r.Limits)
 	maps.Copy(out.Requests, r.Limits)
 	maps.Copy(out.Requests, r.Requests)
-	fill := func(into, from corev1.ResourceList) {
+	fill := func(target, from corev1.ResourceList) {
 		for name, amount := range from {
-			if _, ok := into[name]; !ok {
-				into[name] = amount
+			if _, ok := target[name]; !ok {
+				target[name] = amount
 			}
 		}
 	}
@@ -159,8 +165,9 @@ func withDefaults(r corev1.ResourceRequirements, ranges []corev1.LimitRange) cor
 }
 
 // plain returns the quotas that count every pod.
-func plain(all []corev1.ResourceQuota) []corev1.ResourceQuota {
-	return slices.DeleteFunc(slices.Clone(all), func(q corev1.ResourceQuota) bool { return len(q.Spec.Scopes) > 0 || q.Spec.ScopeSelector != nil })
+func plain(quotas []corev1.ResourceQuota) []corev1.ResourceQuota {
+	hasScopes := func(q corev1.ResourceQuota) bool { return len(q.Spec.Scopes) > 0 || q.Spec.ScopeSelector != nil }
+	return slices.DeleteFunc(slices.Clone(quotas), hasScopes)
 }
 
 // canonical returns the name of a resource of a quota: cpu is short for requests.cpu.
@@ -171,27 +178,27 @@ func canonical(name corev1.ResourceName) corev1.ResourceName {
 	return name
 }
 
-// isCompute reports whether a quota of a resource refuses pods that say nothing of it.
+// isCompute reports whether a quota of a resource refuses pods that do not set it.
 func isCompute(name corev1.ResourceName) bool {
-	_, of, _ := strings.Cut(string(name), ".")
-	return (of == "cpu" || of == "memory") && (strings.HasPrefix(string(name), "requests.") || strings.HasPrefix(string(name), "limits."))
+	field, base, _ := strings.Cut(string(name), ".")
+	return (field == "requests" || field == "limits") && (base == "cpu" || base == "memory")
 }
 
 // named returns a list with a prefix before each name.
-func named(prefix corev1.ResourceName, all corev1.ResourceList) corev1.ResourceList {
+func named(prefix corev1.ResourceName, list corev1.ResourceList) corev1.ResourceList {
 	out := corev1.ResourceList{}
-	for name, amount := range all {
+	for name, amount := range list {
 		out[prefix+name] = amount
 	}
 	return out
 }
 
-// add adds a list to another one so many times.
-func add(to, list corev1.ResourceList, times int64) {
+// add adds a list to another list so many times.
+func add(total, list corev1.ResourceList, times int64) {
 	for name, amount := range list {
 		amount.Mul(times)
-		sum := to[name]
+		sum := total[name]
 		sum.Add(amount)
-		to[name] = sum
+		total[name] = sum
 	}
 }

@@ -18,8 +18,8 @@ type workload struct {
 // String returns kind namespace/name.
 func (w workload) String() string { return w.kind + " " + w.namespace + "/" + w.name }
 
-// parse reads a manifest, and returns false if it makes no pods of its own. A DaemonSet and a Job
-// count as one pod at least.
+// parse reads a manifest, and reports whether it makes pods of its own. A DaemonSet and a Job count
+// as at least one pod.
 func parse(manifest []byte) (workload, bool) {
 	var o struct {
 		APIVersion, Kind string
@@ -40,7 +40,15 @@ func parse(manifest []byte) (workload, bool) {
 	if yaml.Unmarshal(manifest, &o) != nil {
 		return workload{}, false
 	}
-	out := workload{kind: o.Kind, namespace: o.Metadata.Namespace, name: o.Metadata.Name, replicas: 1, spec: o.Spec.Template.Spec}
+
+	// Kinds differ in the field of the pod, and in the field of the count.
+	out := workload{
+		kind:      o.Kind,
+		namespace: o.Metadata.Namespace,
+		name:      o.Metadata.Name,
+		replicas:  1,
+		spec:      o.Spec.Template.Spec,
+	}
 	count := o.Spec.Replicas
 	switch o.APIVersion + "/" + o.Kind {
 	case "v1/Pod":
@@ -49,7 +57,8 @@ func parse(manifest []byte) (workload, bool) {
 	case "batch/v1/Job":
 		count = o.Spec.Parallelism
 	case "batch/v1/CronJob":
-		count, out.spec = o.Spec.JobTemplate.Spec.Parallelism, o.Spec.JobTemplate.Spec.Template.Spec
+		count = o.Spec.JobTemplate.Spec.Parallelism
+		out.spec = o.Spec.JobTemplate.Spec.Template.Spec
 	default:
 		return workload{}, false
 	}
