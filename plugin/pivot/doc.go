@@ -12,15 +12,15 @@
 //	          ------------- activate ------> unpaused
 //	delete    <------------ confirmed ------ reconciled
 //
-// Each end keeps one ConfigMap, the receipt: it says which pivot, at which step, with which
-// digest. A step ends with the write of the receipt, and each step can be repeated. Before
-// the receipt of the source says Committed the pivot can be aborted, and everything is as
-// before; after it the source is never unpaused again, and there is only forward.
+// Each end keeps a ConfigMap, the receipt, with the pivot, its step and its digest. A step ends
+// with the write of the receipt, and each step can be repeated. Before the receipt of the source
+// says Committed the pivot can be aborted, and everything is as before; after it the source is
+// never unpaused again, and there is only forward.
 //
-// Packages: plane reads and writes an API server, inventory finds what belongs to a cluster,
-// snapshot is that apart from its plane, preflight says what stands in the way, mover
-// imports, activates and deletes, state has the receipts and the steps, and the Link between
-// both ends; package link is that over gRPC, where they are in two clusters. Package gitops
-// freezes and ends what delivers a PivotCluster on its parent. Package install has a bootstrap
-// cluster make the first management cluster.
+// Packages: plane reads and writes an API server, inventory finds the objects of a cluster,
+// snapshot describes them apart from their plane, preflight finds problems, mover imports,
+// activates and deletes, state has the receipts and the steps, and the Link between both ends;
+// package link carries its messages over gRPC between two clusters. Package gitops freezes and ends
+// the delivery of a PivotCluster on its parent. Package install makes the first management cluster
+// from a bootstrap cluster.
 package pivot

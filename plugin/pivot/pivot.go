@@ -23,31 +23,31 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/state"
 )
 
-// What callers read, write and answer.
+// Types of callers.
 type (
 	// Ref names an object in any version.
 	Ref = plane.Ref
-	// Receipt is what a plane knows of a pivot, for good.
+	// Receipt is the state of a pivot that a plane keeps.
 	Receipt = state.Receipt
-	// Step is one of a pivot.
+	// Step is a step of a pivot.
 	Step = state.Step
 	// Event is progress.
 	Event = state.Event
-	// Finding is what stands in the way of a pivot, and what to do about it.
+	// Finding is a problem that stands in the way of a pivot, with advice.
 	Finding = inventory.Finding
-	// Findings are all of them; the error of what they keep from being done.
+	// Findings are all problems at once, as an error.
 	Findings = inventory.Findings
-	// Plan is what a pivot would move.
+	// Plan has the objects that a pivot would move.
 	Plan = preflight.Plan
 	// GitOps freezes the engine that delivers the objects on the source.
 	GitOps = state.GitOps
-	// InstallOptions say what a bootstrap cluster makes.
+	// InstallOptions describe the cluster that a bootstrap cluster makes.
 	InstallOptions = install.Options
-	// Manifest is what it installs on the new cluster.
+	// Manifest has the objects that are installed on the new cluster.
 	Manifest = install.Manifest
-	// Installed is how far an installation is.
+	// Installed is the progress of an installation.
 	Installed = install.Result
-	// Mark is a status of it.
+	// Mark is a status of an installation.
 	Mark = install.Mark
 )
 
@@ -70,7 +70,7 @@ var (
 	ErrAborted    = state.ErrAborted
 	ErrFenced     = state.ErrFenced
 	ErrStep       = state.ErrStep
-	// ErrNoPivot: there is no receipt.
+	// ErrNoPivot means that there is no receipt.
 	ErrNoPivot = errors.New("no pivot")
 )
 
@@ -81,23 +81,19 @@ func IsDecision(err error) bool {
 	if errors.As(err, &found) {
 		return true
 	}
-	for _, is := range []error{ErrUnfinished, ErrAborted, ErrFenced, ErrStep, ErrNoPivot} {
-		if errors.Is(err, is) {
-			return true
-		}
-	}
-	return false
+	decisions := []error{ErrUnfinished, ErrAborted, ErrFenced, ErrStep, ErrNoPivot}
+	return slices.ContainsFunc(decisions, func(decision error) bool { return errors.Is(err, decision) })
 }
 
-// Kubeconfig is a file, and a context in it; "" is its current context.
+// Kubeconfig names a file, and a context in it; "" stands for its current context.
 type Kubeconfig struct{ Path, Context string }
 
-// Options say what moves, and between which planes. The zero value of all but Cluster and
-// the kubeconfigs is good.
+// Options name a cluster and the planes between which it moves. Only Cluster and the kubeconfigs are
+// required.
 type Options struct {
 	// From is the source, and To the target.
 	From, To Kubeconfig
-	// Cluster is the one that moves.
+	// Cluster is the Cluster that moves.
 	Cluster types.NamespacedName
 	// Copy are objects that other clusters use too: they are copied, and stay on the source.
 	Copy []Ref
@@ -106,30 +102,37 @@ type Options struct {
 	// DiscardChanges deletes objects of the source that were changed after the commit, and so
 	// loses the change.
 	DiscardChanges bool
-	// Hold is how long the target has to be active before the source is deleted.
+	// Hold is the time that the target has to be active before the source is deleted.
 	Hold time.Duration
-	// Report takes progress; it may be nil.
+	// Report receives progress; it may be nil.
 	Report func(Event)
 	// GitOps may be nil.
 	GitOps GitOps
 }
 
-// openEnds opens both planes. It returns an error at once if one of them cannot be reached, because
+// openEnds opens both planes. It returns an error at once if a plane cannot be reached, because
 // later requests wait for a server that is away.
 func (o Options) openEnds(ctx context.Context) (*state.Source, error) {
-	var from, to *plane.Plane
-	var wrongFrom, wrongTo error
-	var both sync.WaitGroup
+	var source, target *plane.Plane
+	var sourceErr, targetErr error
+	var group sync.WaitGroup
 	o.Report = o.oneByOne()
-	both.Go(func() { from, wrongFrom = o.From.reach(ctx, "source", o.waits()) })
-	both.Go(func() { to, wrongTo = o.To.reach(ctx, "target", o.waits()) })
-	both.Wait()
-	if err := errors.Join(wrongFrom, wrongTo); err != nil {
+	group.Go(func() { source, sourceErr = o.From.reach(ctx, "source", o.waits()) })
+	group.Go(func() { target, targetErr = o.To.reach(ctx, "target", o.waits()) })
+	group.Wait()
+	if err := errors.Join(sourceErr, targetErr); err != nil {
 		return nil, o.explainDenied(ctx, err)
 	}
 	return &state.Source{
-		Plane: from, Link: &state.Target{Plane: to}, Cluster: o.Cluster, Copy: o.Copy, GitOps: o.GitOps,
-		Resume: o.Resume, DiscardChanges: o.DiscardChanges, Hold: o.Hold, Report: o.Report,
+		Plane:          source,
+		Link:           &state.Target{Plane: target},
+		Cluster:        o.Cluster,
+		Copy:           o.Copy,
+		GitOps:         o.GitOps,
+		Resume:         o.Resume,
+		DiscardChanges: o.DiscardChanges,
+		Hold:           o.Hold,
+		Report:         o.Report,
 	}, nil
 }
 
@@ -146,7 +149,7 @@ func (o Options) oneByOne() func(Event) {
 	}
 }
 
-// waits returns the function that reports what a long wait is for.
+// waits returns the function that reports the reason of a long wait.
 func (o Options) waits() func(string) {
 	return func(what string) {
 		if o.Report != nil {
@@ -160,22 +163,22 @@ func (o Options) cluster() Ref {
 	return Ref{Group: inventory.ClusterGroup, Kind: "Cluster", Namespace: o.Cluster.Namespace, Name: o.Cluster.Name}
 }
 
-// explainDenied returns err. If a plane forbids what has to be read first, it returns all rights
-// that are missing on both planes instead.
+// explainDenied returns err. If a plane forbids the first reads, it returns all rights that are
+// missing on both planes instead.
 func (o Options) explainDenied(ctx context.Context, err error) error {
 	if err == nil || !apierrors.IsForbidden(err) || errors.Is(err, ErrAborted) {
 		return err
 	}
-	var all Findings
+	var findings Findings
 	for name, k := range map[string]Kubeconfig{"source": o.From, "target": o.To} {
 		if p, err := k.open(name, nil); err == nil && k.Path != "" {
-			all = append(all, preflight.Basic(ctx, p, o.cluster())...)
+			findings = append(findings, preflight.Basic(ctx, p, o.cluster())...)
 		}
 	}
-	if len(all) == 0 {
+	if len(findings) == 0 {
 		return err
 	}
-	return all.Sorted()
+	return findings.Sorted()
 }
 
 // reach opens a plane, and makes a first request. The plane has 2 s to answer it.
@@ -191,11 +194,12 @@ func (k Kubeconfig) reach(ctx context.Context, name string, waits func(string)) 
 	return p, nil
 }
 
+// open opens a plane. It makes no request.
 func (k Kubeconfig) open(name string, waits func(string)) (*plane.Plane, error) {
 	return plane.Open(k.Path, k.Context, plane.Options{Name: name, Waits: waits})
 }
 
-// Look returns what a pivot would move, and what stands in its way. Nothing is changed.
+// Look returns the objects that a pivot would move, and its findings. Nothing is changed.
 func Look(ctx context.Context, o Options) (Plan, error) {
 	s, err := o.openEnds(ctx)
 	if err != nil {
@@ -221,27 +225,39 @@ func Run(ctx context.Context, o Options) (*Receipt, error) {
 // needed. That is refused while the target answers, because it may have been taken over.
 func Abort(ctx context.Context, o Options, targetLost bool) (*Receipt, error) {
 	if targetLost {
-		o.Report = o.oneByOne()
-		from, err := o.From.reach(ctx, "source", o.waits())
-		if err != nil {
-			return nil, err
-		}
-		r, err := state.Read(ctx, from, o.Cluster)
-		if err != nil {
-			return nil, err
-		}
-		if r != nil && !r.Step.Ended() {
-			if err := checkSilent(ctx, r.Target.Server); err != nil {
-				return r, Findings{{Ref: o.cluster(), Problem: fmt.Sprintf("the target of pivot %q is not lost: %v", r.ID, err), Advice: "give its kubeconfig with --to, in place of --target-lost"}}
-			}
-		}
-		return (&state.Source{Plane: from, Cluster: o.Cluster, GitOps: o.GitOps, Report: o.Report}).Abort(ctx, true)
+		return o.abortWithoutTarget(ctx)
 	}
 	s, err := o.openEnds(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return s.Abort(ctx, false)
+}
+
+// abortWithoutTarget undoes a pivot on the source, if the target does not answer.
+func (o Options) abortWithoutTarget(ctx context.Context) (*Receipt, error) {
+	o.Report = o.oneByOne()
+	from, err := o.From.reach(ctx, "source", o.waits())
+	if err != nil {
+		return nil, err
+	}
+
+	// The receipt has the address of the target.
+	r, err := state.Read(ctx, from, o.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	if r != nil && !r.Step.Ended() {
+		if err := checkSilent(ctx, r.Target.Server); err != nil {
+			return r, Findings{{
+				Ref:     o.cluster(),
+				Problem: fmt.Sprintf("the target of pivot %q is not lost: %v", r.ID, err),
+				Advice:  "give its kubeconfig with --to, in place of --target-lost",
+			}}
+		}
+	}
+	source := &state.Source{Plane: from, Cluster: o.Cluster, GitOps: o.GitOps, Report: o.Report}
+	return source.Abort(ctx, true)
 }
 
 // Takeover activates the target at To, whose source is lost for good; see [state.Target.Takeover].
@@ -277,7 +293,7 @@ func (o Options) going(ctx context.Context, from, to *plane.Plane) (bool, error)
 		return false, err
 	}
 	if uid, err := from.UID(ctx); err != nil || uid != r.Source.UID {
-		return false, nil //nolint:nilerr // It is another server, or does not answer: that is looked at next.
+		return false, nil //nolint:nilerr // It is another server, or does not answer: that is checked next.
 	}
 	kinds, err := from.Kinds(ctx)
 	if err != nil {
@@ -300,7 +316,7 @@ func checkUnreachable(ctx context.Context, p *plane.Plane) error {
 	return nil
 }
 
-// askWithin is how long a source has to answer before it is thought to be lost.
+// askWithin bounds the time for an answer; a source that is silent for longer counts as lost.
 const askWithin = 15 * time.Second
 
 // checkSilent returns an error if an API server answers. The content of the answer does not count:
@@ -310,6 +326,8 @@ func checkSilent(ctx context.Context, server string) error {
 	if err != nil || u.Host == "" {
 		return fmt.Errorf("the receipt has no address of it (%q): give its kubeconfig", server)
 	}
+
+	// Any answer counts, also an error of TLS.
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.JoinPath("version").String(), nil)
@@ -331,8 +349,8 @@ func checkSilent(ctx context.Context, server string) error {
 }
 
 // Status returns the receipt of a plane, or ErrNoPivot if there is none.
-func Status(ctx context.Context, at Kubeconfig, cluster types.NamespacedName) (*Receipt, error) {
-	p, err := plane.Open(at.Path, at.Context, plane.Options{Name: "given", Patience: 10 * time.Second})
+func Status(ctx context.Context, kubeconfig Kubeconfig, cluster types.NamespacedName) (*Receipt, error) {
+	p, err := plane.Open(kubeconfig.Path, kubeconfig.Context, plane.Options{Name: "given", Patience: 10 * time.Second})
 	if err != nil {
 		return nil, err
 	}

@@ -10,16 +10,16 @@ import (
 )
 
 type (
-	// ProviderPlan is which providers of Cluster API a management cluster is to have.
+	// ProviderPlan lists the Cluster API providers for a management cluster.
 	ProviderPlan = providers.Plan
-	// WantedProvider is an infrastructure provider that a user asks for.
+	// WantedProvider is an infrastructure provider that a user requests.
 	WantedProvider = providers.Wanted
 )
 
 // ParseProvider reads NAME or NAME:VERSION of an infrastructure provider.
 func ParseProvider(text string) (WantedProvider, error) { return providers.Parse(text) }
 
-// Providers returns which providers the management cluster at k is to have. Nothing is changed.
+// Providers returns the plan of providers for the management cluster at k. Nothing is changed.
 func Providers(ctx context.Context, k Kubeconfig, wanted []WantedProvider) (ProviderPlan, error) {
 	p, err := k.reach(ctx, "management", nil)
 	if err != nil {

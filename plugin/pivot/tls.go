@@ -10,8 +10,8 @@ import (
 	"net/http"
 )
 
-// isTLS reports whether a server answered, with a certificate that is not trusted here or
-// in a protocol of its own.
+// isTLS reports whether a server answered, with a certificate that is not trusted here or in another
+// protocol.
 func isTLS(err error) bool {
 	var authority x509.UnknownAuthorityError
 	var host x509.HostnameError
@@ -19,6 +19,7 @@ func isTLS(err error) bool {
 	var verification *tls.CertificateVerificationError
 	var header tls.RecordHeaderError
 	var alert tls.AlertError
-	return errors.As(err, &authority) || errors.As(err, &host) || errors.As(err, &invalid) || errors.As(err, &verification) ||
-		errors.As(err, &header) || errors.As(err, &alert) || errors.Is(err, http.ErrSchemeMismatch)
+	isUntrusted := errors.As(err, &authority) || errors.As(err, &host) || errors.As(err, &invalid) || errors.As(err, &verification)
+	isOtherProtocol := errors.As(err, &header) || errors.As(err, &alert) || errors.Is(err, http.ErrSchemeMismatch)
+	return isUntrusted || isOtherProtocol
 }
