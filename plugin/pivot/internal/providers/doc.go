@@ -5,6 +5,6 @@
 // inventory lists, beside the versions by whose definitions Ropewalk checks the objects of clusters.
 // Nothing is changed: a plan is a table, or the objects of the Cluster API Operator for GitOps.
 //
-// The order is the one in which providers need each other: core, bootstrap, control plane,
+// Providers come in the order in which they need each other: core, bootstrap, control plane,
 // infrastructure, and then all others. No plan goes back to an older version.
 package providers

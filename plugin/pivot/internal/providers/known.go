@@ -19,9 +19,9 @@ const operatorGroup = "operator.cluster.x-k8s.io"
 // known is a provider whose objects Ropewalk makes.
 type known struct {
 	kind, name string
-	// namespace is where clusterctl installs it.
+	// namespace is the namespace in which clusterctl installs it.
 	namespace string
-	// version is the release by whose definitions objects are checked; "" where that is a commit.
+	// version is the release by whose definitions objects are checked; "" if that is a commit.
 	version string
 }
 
@@ -40,7 +40,7 @@ func all() []known {
 	}
 }
 
-// find returns what is known of a provider.
+// find returns a known provider. Another provider gets only its kind and its name.
 func find(kind, name string) known {
 	list := all()
 	i := slices.IndexFunc(list, func(k known) bool { return k.kind == kind && k.name == name })
@@ -56,7 +56,7 @@ func order() []string {
 	return []string{core, bootstrap, controlPlane, infrastructure, "IPAMProvider", "RuntimeExtensionProvider", "AddonProvider"}
 }
 
-// rank returns the place of a kind of providers in that order. An unknown one comes last.
+// rank returns the place of a kind of providers in that order. An unknown kind comes last.
 func rank(kind string) int {
 	if i := slices.Index(order(), kind); i >= 0 {
 		return i

@@ -10,8 +10,8 @@ import (
 )
 
 // YAML returns the objects by which the Cluster API Operator installs the providers of a plan, in
-// their order, with the namespaces that are not there yet. Credentials and variables of a provider
-// are in none of them: they are spec.configSecret, which is the user's.
+// their order, with the namespaces that are not there yet. The user adds credentials and variables of
+// a provider by spec.configSecret.
 func (p Plan) YAML() ([]byte, error) {
 	var out bytes.Buffer
 	add := func(apiVersion, kind string, metadata, spec map[string]any) error {
@@ -29,6 +29,8 @@ func (p Plan) YAML() ([]byte, error) {
 		out.Write(text)
 		return nil
 	}
+
+	// A namespace comes before its provider.
 	for _, s := range p.Steps {
 		if rank(s.Kind) == len(order()) {
 			continue // A note names it.
@@ -38,7 +40,8 @@ func (p Plan) YAML() ([]byte, error) {
 				return nil, err
 			}
 		}
-		if err := add(operatorGroup+"/v1alpha2", s.Kind, map[string]any{"name": s.Name, "namespace": s.Namespace}, map[string]any{"version": s.Version}); err != nil {
+		metadata := map[string]any{"name": s.Name, "namespace": s.Namespace}
+		if err := add(operatorGroup+"/v1alpha2", s.Kind, metadata, map[string]any{"version": s.Version}); err != nil {
 			return nil, err
 		}
 	}
