@@ -11,9 +11,8 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 )
 
-// Basic returns findings for the rights that a plane needs for the pivot of any Cluster of a
-// namespace, and that the user of its kubeconfig does not have. It is for a user who may not even
-// read what else would be needed.
+// Basic returns findings for rights that the pivot of any Cluster of a namespace needs, and that the
+// user of the kubeconfig does not have. It is for a user who may not even read the Cluster.
 func Basic(ctx context.Context, p *plane.Plane, cluster plane.Ref) inventory.Findings {
 	need := rights{}
 	need.add(plane.Kind{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}, "", "list")
@@ -25,7 +24,8 @@ func Basic(ctx context.Context, p *plane.Plane, cluster plane.Ref) inventory.Fin
 		kinds = plane.Kinds{cluster.GroupKind(): {Group: cluster.Group, Resource: "clusters", Namespaced: true}}
 	}
 	for _, k := range kinds {
-		if k.Group == inventory.ClusterGroup || strings.HasSuffix(k.Group, "."+inventory.ClusterGroup) && k.Group != providerGroup {
+		isProvider := strings.HasSuffix(k.Group, "."+inventory.ClusterGroup) && k.Group != providerGroup
+		if k.Group == inventory.ClusterGroup || isProvider {
 			namespace := cluster.Namespace
 			if !k.Namespaced {
 				namespace = ""

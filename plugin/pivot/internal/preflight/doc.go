@@ -11,5 +11,5 @@
 // Invariants: nothing is written; all findings are returned at once, sorted; each names the
 // plane, the object and what to do; no finding and no sample has a value of a Secret.
 //
-// Plan is what the command prints of it.
+// Plan is the result that the command prints.
 package preflight

@@ -49,15 +49,24 @@ func Kinds(source, target plane.Kinds, set inventory.Set) (plane.Kinds, inventor
 		_, common := from.Common(to)
 		switch {
 		case !ok:
-			out = append(out, inventory.Finding{Ref: definition,
+			out = append(out, inventory.Finding{
+				Ref:     definition,
 				Problem: fmt.Sprintf("is not on the target plane, and %d objects of kind %s are to be moved", count[from.GroupKind()], from.Kind),
-				Advice:  "install the CustomResourceDefinition there, with the provider that it belongs to, in the version of the source plane"})
+				Advice:  "install the CustomResourceDefinition there, with the provider that it belongs to, in the version of the source plane",
+			})
 		case from.Resource != to.Resource || from.Namespaced != to.Namespaced:
-			out = append(out, inventory.Finding{Ref: definition, Problem: "has another scope, or another plural name, on the target plane", Advice: "install the same provider in the same version on both planes"})
+			out = append(out, inventory.Finding{
+				Ref:     definition,
+				Problem: "has another scope, or another plural name, on the target plane",
+				Advice:  "install the same provider in the same version on both planes",
+			})
 		case !common:
-			out = append(out, inventory.Finding{Ref: definition,
-				Problem: fmt.Sprintf("has no version that both planes serve: the source plane serves %s, the target plane %s", strings.Join(from.Served, ", "), strings.Join(to.Served, ", ")),
-				Advice:  "upgrade the provider on the plane that has the older one"})
+			const format = "has no version that both planes serve: the source plane serves %s, the target plane %s"
+			out = append(out, inventory.Finding{
+				Ref:     definition,
+				Problem: fmt.Sprintf(format, strings.Join(from.Served, ", "), strings.Join(to.Served, ", ")),
+				Advice:  "upgrade the provider on the plane that has the older one",
+			})
 		}
 	}
 	return Common(source, target), out

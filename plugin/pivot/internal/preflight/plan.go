@@ -11,17 +11,17 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 )
 
-// Plan is what a pivot would do.
+// Plan describes the work of a pivot.
 type Plan struct {
 	Cluster plane.Ref `json:"cluster"`
-	// PausedBy are the field managers that paused the Cluster; "" where it is not paused.
+	// PausedBy names the field managers that paused the Cluster; "" if it is not paused.
 	PausedBy string `json:"pausedBy,omitempty"`
-	// Objects is how many are moved or copied, and Bytes their size.
+	// Objects counts the objects that are moved or copied, and Bytes is their size.
 	Objects int `json:"objects"`
 	Bytes   int `json:"bytes"`
 	// Kinds are the counts, sorted.
 	Kinds []Count `json:"kinds"`
-	// Levels are the objects in the order of the import: all of one level at once.
+	// Levels are the objects in the order of the import: all objects of a level at once.
 	Levels [][]plane.Ref `json:"levels"`
 	// Copied are objects that stay on the source as well.
 	Copied []plane.Ref `json:"copied,omitempty"`
@@ -30,13 +30,13 @@ type Plan struct {
 	Waits []plane.Ref `json:"waits,omitempty"`
 	// Left are objects of the namespace that belong to no Cluster, and stay on the source.
 	Left []plane.Ref `json:"left,omitempty"`
-	// Notes say what could not be looked at.
+	// Notes list checks that could not be made.
 	Notes []string `json:"notes,omitempty"`
-	// Findings stand in the way; where there are some, nothing is moved.
+	// Findings stand in the way: if there are findings, nothing is moved.
 	Findings inventory.Findings `json:"findings,omitempty"`
 }
 
-// Count is how many objects of a kind there are.
+// Count is the number of objects of a kind.
 type Count struct {
 	Group   string `json:"group,omitempty"`
 	Kind    string `json:"kind"`
@@ -48,17 +48,24 @@ type Count struct {
 // Cluster that the user named.
 func PlanOf(cluster plane.Ref, set inventory.Set, findings inventory.Findings) Plan {
 	out := Plan{
-		Cluster: cluster, PausedBy: set.PausedBy, Objects: len(set.Items), Kinds: []Count{}, Levels: [][]plane.Ref{},
-		Left: set.Left, Findings: findings.Sorted(),
+		Cluster:  cluster,
+		PausedBy: set.PausedBy,
+		Objects:  len(set.Items),
+		Kinds:    []Count{},
+		Levels:   [][]plane.Ref{},
+		Left:     set.Left,
+		Findings: findings.Sorted(),
 	}
-	at := map[Count]int{}
+
+	// Count the objects of each kind, and list them by level.
+	counts := map[Count]int{}
 	for _, item := range set.Items {
 		for len(out.Levels) <= item.Depth {
 			out.Levels = append(out.Levels, []plane.Ref{})
 		}
 		out.Levels[item.Depth] = append(out.Levels[item.Depth], item.Ref)
 		out.Bytes += len(item.Object)
-		at[Count{Group: item.Ref.Group, Kind: item.Ref.Kind, Version: item.APIVersion}]++
+		counts[Count{Group: item.Ref.Group, Kind: item.Ref.Kind, Version: item.APIVersion}]++
 		if item.Stays {
 			out.Copied = append(out.Copied, item.Ref)
 		}
@@ -66,10 +73,12 @@ func PlanOf(cluster plane.Ref, set inventory.Set, findings inventory.Findings) P
 			out.Waits = append(out.Waits, item.Ref)
 		}
 	}
-	for c, n := range at {
+	for c, n := range counts {
 		c.Count = n
 		out.Kinds = append(out.Kinds, c)
 	}
-	slices.SortFunc(out.Kinds, func(a, b Count) int { return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind)) })
+	slices.SortFunc(out.Kinds, func(a, b Count) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
+	})
 	return out
 }

@@ -15,14 +15,14 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 )
 
-// providerGroup is that of clusterctl's inventory.
+// providerGroup is the API group of clusterctl's inventory.
 const providerGroup = "clusterctl.cluster.x-k8s.io"
 
-// Provider is one that clusterctl, or the operator, installed.
+// Provider is a provider that clusterctl, or the operator, installed.
 type Provider struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// Provider is its name, such as "kubeadm", and Type as in "BootstrapProvider".
+	// Provider is its name, such as "kubeadm", and Type its kind, such as "BootstrapProvider".
 	Provider string `json:"provider"`
 	Type     string `json:"type"`
 	Version  string `json:"version"`
@@ -46,8 +46,17 @@ func ListProviders(ctx context.Context, p *plane.Plane, kinds plane.Kinds) ([]Pr
 	}
 	var out []Provider
 	err := p.List(ctx, k, "", 0, func(o *unstructured.Unstructured) error {
-		text := func(key string) string { s, _ := o.Object[key].(string); return s }
-		out = append(out, Provider{Namespace: o.GetNamespace(), Name: o.GetName(), Provider: text("providerName"), Type: text("type"), Version: text("version")})
+		text := func(key string) string {
+			s, _ := o.Object[key].(string)
+			return s
+		}
+		out = append(out, Provider{
+			Namespace: o.GetNamespace(),
+			Name:      o.GetName(),
+			Provider:  text("providerName"),
+			Type:      text("type"),
+			Version:   text("version"),
+		})
 		return nil
 	})
 	if err != nil {
@@ -56,8 +65,8 @@ func ListProviders(ctx context.Context, p *plane.Plane, kinds plane.Kinds) ([]Pr
 	return out, nil
 }
 
-// Skew compares the providers of both planes, if both list some. The target needs each provider
-// that the kinds of the set belong to, in no older version.
+// Skew compares the providers of both planes, if both have an inventory. The target needs each
+// provider of the set's kinds, in no older version.
 func Skew(set inventory.Set, kinds plane.Kinds, source, target []Provider) inventory.Findings {
 	if len(source) == 0 || len(target) == 0 {
 		return nil
@@ -71,7 +80,7 @@ func Skew(set inventory.Set, kinds plane.Kinds, source, target []Provider) inven
 		}
 	}
 
-	// Compare each with the newest one of the target.
+	// Compare each provider with the newest version on the target.
 	var out inventory.Findings
 	for _, from := range source {
 		if len(used) > 0 && !used[from.Name] {
@@ -80,22 +89,30 @@ func Skew(set inventory.Set, kinds plane.Kinds, source, target []Provider) inven
 		ref := plane.Ref{Group: providerGroup, Kind: "Provider", Namespace: from.Namespace, Name: from.Name}
 		best := ""
 		for _, to := range target {
-			if to.Provider == from.Provider && to.Type == from.Type && (best == "" || older(best, to.Version)) {
+			isSame := to.Provider == from.Provider && to.Type == from.Type
+			if isSame && (best == "" || older(best, to.Version)) {
 				best = to.Version
 			}
 		}
 		switch {
 		case best == "":
-			out = append(out, inventory.Finding{Ref: ref, Problem: "is not installed on the target plane", Advice: fmt.Sprintf("install it there in version %s", from.Version)})
+			out = append(out, inventory.Finding{
+				Ref:     ref,
+				Problem: "is not installed on the target plane",
+				Advice:  fmt.Sprintf("install it there in version %s", from.Version),
+			})
 		case older(best, from.Version):
-			out = append(out, inventory.Finding{Ref: ref, Problem: fmt.Sprintf("is at %s on the source plane, and at %s on the target plane", from.Version, best),
-				Advice: fmt.Sprintf("upgrade it on the target plane to at least %s", from.Version)})
+			out = append(out, inventory.Finding{
+				Ref:     ref,
+				Problem: fmt.Sprintf("is at %s on the source plane, and at %s on the target plane", from.Version, best),
+				Advice:  fmt.Sprintf("upgrade it on the target plane to at least %s", from.Version),
+			})
 		}
 	}
 	return out.Sorted()
 }
 
-// older reports whether a is older than b. It reports false if one of them is not a version.
+// older reports whether a is an older version than b. Texts that are no versions are never older.
 func older(a, b string) bool {
 	v, err := version.ParseSemantic(a)
 	if err != nil {

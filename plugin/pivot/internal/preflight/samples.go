@@ -15,12 +15,12 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
 )
 
-// most bounds how many shapes of a kind are tried: the import validates all objects.
-const most = 8
+// maxShapes bounds how many shapes of a kind are tried: the import validates all objects.
+const maxShapes = 8
 
-// Samples returns the entries of a set for Target. Only one entry of each shape of a kind keeps
-// its object, at most 8 of a kind, and so do those that stay, which may be on the target already.
-// Secrets and ConfigMaps never keep theirs.
+// Samples returns the entries of a set for Target. The first entry of each shape of a kind keeps its
+// object, at most 8 of a kind. So do entries that stay, which may be on the target already. Secrets
+// and ConfigMaps never keep their objects.
 func Samples(set inventory.Set) []snapshot.Entry {
 	entries := set.Entries()
 	seen := map[schema.GroupKind]map[string]bool{}
@@ -35,7 +35,7 @@ func Samples(set inventory.Set) []snapshot.Entry {
 		switch s := shape(e.Object); {
 		case e.Ref.Group == "":
 			e.Object = nil
-		case !kind[s] && len(kind) < most:
+		case !kind[s] && len(kind) < maxShapes:
 			kind[s] = true
 		case !e.Stays:
 			e.Object = nil
@@ -56,6 +56,7 @@ func shape(object json.RawMessage) string {
 	return strings.Join(slices.Sorted(maps.Keys(paths)), "\n")
 }
 
+// walk collects the paths of all values below v.
 func walk(path string, v any, paths map[string]bool) {
 	switch v := v.(type) {
 	case map[string]any:

@@ -18,15 +18,21 @@ import (
 func Source(ctx context.Context, p *plane.Plane, kinds plane.Kinds, set inventory.Set) inventory.Findings {
 	var out inventory.Findings
 	if set.PausedBy != "" {
-		out = append(out, inventory.Finding{Ref: set.Cluster, Problem: fmt.Sprintf("is paused on the %s plane already, by %s", p.Name(), set.PausedBy),
-			Advice: "let that end and unpause the Cluster; or, where a pivot paused it, resume or abort that pivot"})
+		out = append(out, inventory.Finding{
+			Ref:     set.Cluster,
+			Problem: fmt.Sprintf("is paused on the %s plane already, by %s", p.Name(), set.PausedBy),
+			Advice:  "let that end and unpause the Cluster; or, where a pivot paused it, resume or abort that pivot",
+		})
 	}
 	for _, item := range set.Items {
 		if len(item.Busy) == 0 || item.Stays {
 			continue
 		}
-		f := inventory.Finding{Ref: item.Ref, Problem: fmt.Sprintf("is not at rest on the %s plane: %s", p.Name(), strings.Join(item.Busy, "; ")),
-			Advice: "wait until its controller is done, or see in its conditions what keeps it"}
+		f := inventory.Finding{
+			Ref:     item.Ref,
+			Problem: fmt.Sprintf("is not at rest on the %s plane: %s", p.Name(), strings.Join(item.Busy, "; ")),
+			Advice:  "wait until its controller is done, or see in its conditions what keeps it",
+		}
 		if slices.Contains(item.Busy, inventory.Deleting) {
 			f.Advice = "wait until it is gone, or see which of its finalizers are left"
 		}
@@ -53,9 +59,10 @@ func sourceRights(ctx context.Context, p *plane.Plane, kinds plane.Kinds, set in
 	return out
 }
 
-// rights are a set.
+// rights is a set of rights.
 type rights map[plane.Right]bool
 
+// add adds the right to each verb on a kind.
 func (r rights) add(k plane.Kind, namespace string, verbs ...string) {
 	for _, verb := range verbs {
 		r[plane.Right{Verb: verb, Group: k.Group, Resource: k.Resource, Namespace: namespace}] = true
@@ -66,11 +73,11 @@ func (r rights) add(k plane.Kind, namespace string, verbs ...string) {
 // set.
 func (r rights) missing(ctx context.Context, p *plane.Plane, cluster plane.Ref) (inventory.Findings, rights) {
 	// Review them all.
-	var all []plane.Right
+	var wanted []plane.Right
 	for right := range r {
-		all = append(all, right)
+		wanted = append(wanted, right)
 	}
-	denied, err := p.Missing(ctx, all)
+	denied, err := p.Missing(ctx, wanted)
 	if err != nil {
 		return inventory.Findings{unknown(p, cluster, "the rights of the user of its kubeconfig cannot be reviewed", err)}, nil
 	}
@@ -84,27 +91,36 @@ func (r rights) missing(ctx context.Context, p *plane.Plane, cluster plane.Ref) 
 		user = "of the kubeconfig"
 	}
 	var out inventory.Findings
-	none := rights{}
+	missing := rights{}
 
-	// They are sorted, so that the verbs of one resource follow each other.
+	// They are sorted, so that the verbs of a resource follow each other.
 	for i := 0; i < len(denied); {
 		first := denied[i]
+		isSame := func(right plane.Right) bool {
+			return right.Group == first.Group && right.Resource == first.Resource && right.Namespace == first.Namespace
+		}
 		var verbs []string
-		for ; i < len(denied) && denied[i].Group == first.Group && denied[i].Resource == first.Resource && denied[i].Namespace == first.Namespace; i++ {
-			none[denied[i]] = true
+		for ; i < len(denied) && isSame(denied[i]); i++ {
+			missing[denied[i]] = true
 			verbs = append(verbs, denied[i].Verb)
 		}
-		first.Verb = strings.Join(verbs, ", ")
+		combined := first
+		combined.Verb = strings.Join(verbs, ", ")
 		role := "Role"
 		if first.Namespace == "" {
 			role = "ClusterRole"
 		}
-		out = append(out, inventory.Finding{Ref: cluster, Problem: fmt.Sprintf("user %s of the %s plane may not %s", user, p.Name(), first),
-			Advice: fmt.Sprintf("grant it with a %s with apiGroups [%q], resources [%q], verbs [%s]", role, first.Group, first.Resource, quoted(verbs))})
+		const format = "grant it with a %s with apiGroups [%q], resources [%q], verbs [%s]"
+		out = append(out, inventory.Finding{
+			Ref:     cluster,
+			Problem: fmt.Sprintf("user %s of the %s plane may not %s", user, p.Name(), combined),
+			Advice:  fmt.Sprintf(format, role, first.Group, first.Resource, quoted(verbs)),
+		})
 	}
-	return out, none
+	return out, missing
 }
 
+// quoted returns texts in quotes, with commas between.
 func quoted(texts []string) string {
 	out := make([]string, len(texts))
 	for i, t := range texts {
@@ -113,7 +129,11 @@ func quoted(texts []string) string {
 	return strings.Join(out, ", ")
 }
 
-// unknown returns the finding about what could not be read.
+// unknown returns the finding for a check that could not be made.
 func unknown(p *plane.Plane, r plane.Ref, what string, err error) inventory.Finding {
-	return inventory.Finding{Ref: r, Problem: fmt.Sprintf("%s plane: %s: %v", p.Name(), what, err), Advice: "see why its API server answers so, and try again"}
+	return inventory.Finding{
+		Ref:     r,
+		Problem: fmt.Sprintf("%s plane: %s: %v", p.Name(), what, err),
+		Advice:  "see why its API server answers so, and try again",
+	}
 }

@@ -24,19 +24,19 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
 )
 
-// patience is how long a dry run is repeated: a webhook that does not answer for longer is
-// not there.
+// patience bounds how long a dry run is repeated: a webhook that does not answer for longer is not
+// there.
 const patience = 5 * time.Second
 
-// target looks at the target.
+// target checks the target, and collects findings.
 type target struct {
 	plane   *plane.Plane
 	kinds   plane.Kinds
 	samples []snapshot.Entry
 	cluster plane.Ref
-	// there: the namespace of the Cluster is there.
+	// there means that the namespace of the Cluster exists.
 	there bool
-	// denied are rights that are missing, and reported.
+	// denied are the missing rights, which are reported.
 	denied rights
 
 	mu       sync.Mutex
@@ -44,7 +44,7 @@ type target struct {
 }
 
 // Target checks the target: rights, objects that are there already, and whether the samples would
-// be accepted. Kinds are those of the source, at common versions. If the namespace is not there,
+// be accepted. Kinds are the kinds of the source, at common versions. If the namespace is not there,
 // webhooks are not tried.
 func Target(ctx context.Context, p *plane.Plane, kinds plane.Kinds, samples []snapshot.Entry, namespaceThere bool) inventory.Findings {
 	t := &target{plane: p, kinds: kinds, samples: samples, there: namespaceThere}
@@ -53,19 +53,23 @@ func Target(ctx context.Context, p *plane.Plane, kinds plane.Kinds, samples []sn
 			t.cluster = e.Ref
 		}
 	}
+
+	// Objects whose creation is not allowed are not tried.
 	t.checkRights(ctx)
 	t.checkExisting(ctx)
-	if err := p.Each(ctx, len(samples), func(ctx context.Context, i int) error {
+	err := p.Each(ctx, len(samples), func(ctx context.Context, i int) error {
 		if samples[i].Object != nil {
 			t.try(ctx, &samples[i])
 		}
 		return nil
-	}); err != nil {
+	})
+	if err != nil {
 		t.add(unknown(p, t.cluster, "trying to create the objects", err))
 	}
 	return t.findings.Sorted()
 }
 
+// add adds findings.
 func (t *target) add(f ...inventory.Finding) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -99,25 +103,31 @@ func (t *target) may(verb string, r plane.Ref) bool {
 
 // checkExisting compares the samples with the objects that are on the target already.
 func (t *target) checkExisting(ctx context.Context) {
-	at := map[plane.Ref]*snapshot.Entry{}
+	// Index the samples, and collect the lists to read.
+	byRef := map[plane.Ref]*snapshot.Entry{}
 	var places []plane.Ref // kinds in namespaces
 	for i := range t.samples {
 		e := &t.samples[i]
-		at[e.Ref] = e
+		byRef[e.Ref] = e
 		place := e.Ref
 		place.Name = ""
 		if !slices.Contains(places, place) && t.may("list", e.Ref) {
 			places = append(places, place)
 		}
 	}
-	if err := t.plane.Each(ctx, len(places), func(ctx context.Context, i int) error {
-		return plane.IgnoreNotFound(t.plane.List(ctx, t.kinds[places[i].GroupKind()], places[i].Namespace, 0, func(o *unstructured.Unstructured) error {
-			if e := at[plane.RefOf(o)]; e != nil {
-				t.compare(e, o)
-			}
-			return nil
-		}))
-	}); err != nil {
+
+	// Compare the objects of each list.
+	compare := func(o *unstructured.Unstructured) error {
+		if e := byRef[plane.RefOf(o)]; e != nil {
+			t.compare(e, o)
+		}
+		return nil
+	}
+	err := t.plane.Each(ctx, len(places), func(ctx context.Context, i int) error {
+		err := t.plane.List(ctx, t.kinds[places[i].GroupKind()], places[i].Namespace, 0, compare)
+		return plane.IgnoreNotFound(err)
+	})
+	if err != nil {
 		t.add(unknown(t.plane, t.cluster, "looking for objects that are there already", err))
 	}
 }
@@ -125,19 +135,26 @@ func (t *target) checkExisting(ctx context.Context) {
 // compare reports an object that is in the way of an entry.
 func (t *target) compare(e *snapshot.Entry, o *unstructured.Unstructured) {
 	name := t.plane.Name()
+	f := inventory.Finding{Ref: e.Ref}
 	switch {
 	case o.GetAnnotations()[snapshot.ImportAnnotation] != "":
-		t.add(inventory.Finding{Ref: e.Ref, Problem: fmt.Sprintf("is on the %s plane already: a pivot has left it there, whose receipt is gone", name),
-			Advice: "remove its finalizers, and delete it there; it was never in charge of anything"})
+		f.Problem = fmt.Sprintf("is on the %s plane already: a pivot has left it there, whose receipt is gone", name)
+		f.Advice = "remove its finalizers, and delete it there; it was never in charge of anything"
 	case o.GetDeletionTimestamp() != nil:
-		t.add(inventory.Finding{Ref: e.Ref, Problem: fmt.Sprintf("is being deleted from the %s plane", name), Advice: "wait until it is gone, or see which of its finalizers are left"})
+		f.Problem = fmt.Sprintf("is being deleted from the %s plane", name)
+		f.Advice = "wait until it is gone, or see which of its finalizers are left"
 	case !e.Stays:
-		t.add(inventory.Finding{Ref: e.Ref, Problem: fmt.Sprintf("is on the %s plane already", name), Advice: "delete it there if it is not needed, or choose another target"})
+		f.Problem = fmt.Sprintf("is on the %s plane already", name)
+		f.Advice = "delete it there if it is not needed, or choose another target"
 	default:
-		if where := differs(e, o); where != "" {
-			t.add(inventory.Finding{Ref: e.Ref, Problem: fmt.Sprintf("is on the %s plane already, and differs %s", name, where), Advice: "make both the same, or rename one of them"})
+		difference := differs(e, o)
+		if difference == "" {
+			return
 		}
+		f.Problem = fmt.Sprintf("is on the %s plane already, and differs %s", name, difference)
+		f.Advice = "make both the same, or rename one of them"
 	}
+	t.add(f)
 }
 
 // differs returns where an object differs from its entry; "" if it does not.
@@ -165,7 +182,11 @@ func (t *target) try(ctx context.Context, e *snapshot.Entry) {
 	}
 	kind, err := t.kinds.At(e.Ref, e.APIVersion)
 	if err != nil {
-		t.add(inventory.Finding{Ref: e.Ref, Problem: fmt.Sprintf("is in version %q, which is not served by both planes", e.APIVersion), Advice: "upgrade the provider on the plane that has the older one"})
+		t.add(inventory.Finding{
+			Ref:     e.Ref,
+			Problem: fmt.Sprintf("is in version %q, which is not served by both planes", e.APIVersion),
+			Advice:  "upgrade the provider on the plane that has the older one",
+		})
 		return
 	}
 	o := &unstructured.Unstructured{}
@@ -173,9 +194,11 @@ func (t *target) try(ctx context.Context, e *snapshot.Entry) {
 		t.add(unknown(t.plane, e.Ref, "its sample is no object", err))
 		return
 	}
+
 	// The owners have no UIDs yet.
 	o.SetOwnerReferences(nil)
-	_, err = t.plane.Within(patience).Create(ctx, kind, o, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict})
+	options := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict}
+	_, err = t.plane.Within(patience).Create(ctx, kind, o, options)
 	if f := t.judge(e.Ref, o, err); f != nil {
 		t.add(*f)
 	}
@@ -185,24 +208,40 @@ func (t *target) try(ctx context.Context, e *snapshot.Entry) {
 func (t *target) judge(r plane.Ref, o *unstructured.Unstructured, err error) *inventory.Finding {
 	const upgrade = "upgrade the provider of the target plane to the version of the source plane, with the same features enabled"
 	name := t.plane.Name()
-	switch {
-	case err == nil, apierrors.IsAlreadyExists(err):
-		return nil // What is there already is reported as such.
-	case apierrors.IsNotFound(err) && !t.there && r.Namespace != "" && named(err, "namespaces"):
-		return nil // The object itself was decoded and validated by then.
-	case apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run"):
+
+	// An object that exists is reported by compare. Without its namespace an object is decoded and
+	// validated all the same.
+	if err == nil || apierrors.IsAlreadyExists(err) {
 		return nil
-	case apierrors.IsNotFound(err):
-		return &inventory.Finding{Ref: r, Problem: fmt.Sprintf("its kind is not served by the %s plane", name), Advice: "install its CustomResourceDefinition there, or see why it is not established"}
-	case apierrors.IsInvalid(err):
-		return &inventory.Finding{Ref: r, Problem: fmt.Sprintf("is not valid on the %s plane: %s", name, fields(o, err)), Advice: upgrade}
-	case strings.Contains(err.Error(), "failed calling webhook"):
-		return &inventory.Finding{Ref: r, Problem: fmt.Sprintf("a webhook of the %s plane does not answer: %s", name, snapshot.Hide(o, err.Error())),
-			Advice: "see that the controller of the webhook runs, and that its Service and certificate are right"}
-	case apierrors.IsBadRequest(err):
-		return &inventory.Finding{Ref: r, Problem: fmt.Sprintf("is rejected by the %s plane: %s", name, snapshot.Hide(o, err.Error())), Advice: upgrade}
 	}
-	return &inventory.Finding{Ref: r, Problem: fmt.Sprintf("is rejected by the %s plane: %s", name, snapshot.Hide(o, err.Error())), Advice: "see why, in the controllers and policies of that plane"}
+	lacksNamespace := apierrors.IsNotFound(err) && r.Namespace != "" && named(err, "namespaces")
+	if lacksNamespace && !t.there {
+		return nil
+	}
+	if apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run") {
+		return nil
+	}
+
+	// The advice depends on the part of the server that has refused it.
+	f := &inventory.Finding{Ref: r}
+	switch {
+	case apierrors.IsNotFound(err):
+		f.Problem = fmt.Sprintf("its kind is not served by the %s plane", name)
+		f.Advice = "install its CustomResourceDefinition there, or see why it is not established"
+	case apierrors.IsInvalid(err):
+		f.Problem = fmt.Sprintf("is not valid on the %s plane: %s", name, fields(o, err))
+		f.Advice = upgrade
+	case strings.Contains(err.Error(), "failed calling webhook"):
+		f.Problem = fmt.Sprintf("a webhook of the %s plane does not answer: %s", name, snapshot.Hide(o, err.Error()))
+		f.Advice = "see that the controller of the webhook runs, and that its Service and certificate are right"
+	case apierrors.IsBadRequest(err):
+		f.Problem = fmt.Sprintf("is rejected by the %s plane: %s", name, snapshot.Hide(o, err.Error()))
+		f.Advice = upgrade
+	default:
+		f.Problem = fmt.Sprintf("is rejected by the %s plane: %s", name, snapshot.Hide(o, err.Error()))
+		f.Advice = "see why, in the controllers and policies of that plane"
+	}
+	return f
 }
 
 // named reports whether an error is about a resource.

@@ -120,7 +120,7 @@ func TestSamplesAreOneOfEachShapeAndHaveNoSecrets(t *testing.T) {
 		}
 	}
 	require.Equal(t, 2, count["Machine"])
-	require.Equal(t, most, count["KubeadmConfig"])
+	require.Equal(t, maxShapes, count["KubeadmConfig"])
 	require.Zero(t, count["Secret"])
 	text, err := json.Marshal(samples)
 	require.NoError(t, err)
