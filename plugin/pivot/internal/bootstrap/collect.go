@@ -84,7 +84,7 @@ type collector struct {
 	// namespace of the cluster's objects.
 	namespace string
 	secrets   []Secret
-	// wrong are errors that a user has to correct.
+	// mistakes are errors that a user has to correct.
 	mistakes []error
 	// failed is the error of a server that does not answer.
 	failed error

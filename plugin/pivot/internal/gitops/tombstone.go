@@ -107,7 +107,7 @@ func (g *GitOps) open(ctx context.Context) (artifact.Store, error) {
 	})
 }
 
-// at returns the name of the artifact in messages.
+// artifactName returns the name of the artifact in messages.
 func (g *GitOps) artifactName() string {
 	return g.Cluster.Spec.Output.OCI.Repository + ":" + Tag(g.Cluster.Name)
 }

@@ -187,7 +187,8 @@ func (c *Client) watch(ctx context.Context) {
 	}
 }
 
-// silent returns the silence, and reports whether it has lasted for Watchdog, and since a time.
+// lastingSilence returns the silence, and reports whether it has lasted for Watchdog, and since a
+// time.
 func (c *Client) lastingSilence(since time.Time) (Silence, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

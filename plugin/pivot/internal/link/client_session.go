@@ -266,7 +266,7 @@ func (c *Client) sendLevels(sent *levels, stream *clientConnect) error {
 	return nil
 }
 
-// why waits a second for the reader's error, which explains why nothing can be sent. It returns err
+// cause waits a second for the reader's error, which explains why nothing can be sent. It returns err
 // if the reader has no error.
 func (n *childSession) cause(err error) error {
 	select {

@@ -39,7 +39,7 @@ func newConnections() *connections {
 type connection struct {
 	net.Conn
 	owner *connections
-	// known ends its share of the pending connections.
+	// release ends its share of the pending connections.
 	release func()
 	// limit bounds the rate at which messages are read.
 	limit *rate.Limiter

@@ -94,7 +94,7 @@ type joiner struct {
 	session int64
 	// wanted reports whether a payload is kept; others are read and dropped.
 	wanted func(id string) bool
-	// whole receives a complete payload.
+	// deliver receives a complete payload.
 	deliver func(id string, data []byte)
 
 	id   string

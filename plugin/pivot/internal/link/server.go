@@ -68,7 +68,7 @@ func (s *Server) child(cluster string) *child {
 	return c
 }
 
-// all returns the children.
+// allChildren returns the children.
 func (s *Server) allChildren() []*child {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -39,7 +39,7 @@ func (e *stepError) Unwrap() error { return e.err }
 // Is reports whether target is ErrStep.
 func (e *stepError) Is(target error) bool { return target == ErrStep }
 
-// wrong returns an ErrStep with a text of its own.
+// stepErrorf returns an ErrStep with a text of its own.
 func stepErrorf(format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	return &stepError{err.Error(), errors.Unwrap(err)}

@@ -23,7 +23,7 @@ type memory struct {
 // handling is a request that the target carries out, with the receipt of its pivot.
 type handling struct {
 	plane *plane.Plane
-	// takes is Target.Accept.
+	// accepts is Target.Accept.
 	accepts  func(plane.Ref) error
 	now      func() time.Time
 	memory   *memory

@@ -21,7 +21,7 @@ type snapshots struct {
 	entries []snapshot.Entry
 	// verified means that this process has compared both planes.
 	verified bool
-	// again counts the snapshots that differed from the source when they were verified.
+	// retakes counts the snapshots that differed from the source when they were verified.
 	retakes int
 }
 
