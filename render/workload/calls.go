@@ -40,6 +40,8 @@ func (p *Project) target(i *instance, params object.Value) network.Target {
 	}
 	account, _ := params.Get(paramAccount)
 	t.Account = account.Text
+
+	// A name with a namespace matches the workload with and without its preview.
 	m := p.byName[t.Name]
 	if m != nil && (!full || m.source.Context.Namespace == namespace || m.source.Otherwise == namespace) {
 		t.Workload, t.Namespace = m.network, m.source.Context.Namespace
@@ -63,7 +65,7 @@ func (p *Project) findCalls() object.Errors {
 				continue
 			}
 
-			// Find out which workload is named. What has mistakes already is left out.
+			// Find the workload that is named. Params with mistakes are left out.
 			params, err := p.callParams(i)
 			if err != nil {
 				errs = append(errs, err)
@@ -79,7 +81,7 @@ func (p *Project) findCalls() object.Errors {
 				continue
 			}
 
-			// Record the call, and report what is wrong with it.
+			// Record the call, and report its mistakes.
 			m.network.Calls = append(m.network.Calls, c)
 			if err := p.checkCall(m, c); err != nil {
 				errs = append(errs, err)
@@ -98,9 +100,11 @@ func (p *Project) callParams(i *instance) (object.Value, *object.Error) {
 		if !ok || v.Kind != object.KindString {
 			continue
 		}
+
+		// Expand the text without outputs. Other mistakes in it broke i before, so a text that
+		// cannot be expanded refers to an output.
 		s := scope{member: i.writer, result: func(*instance) *resource.Result { return nil }}
 		path := i.writer.paramsPath(i.written).Append(object.Field(name)).String
-		// Other mistakes in the text made i broken, so what is left is an output.
 		text, ok, _ := s.expand(v.Text, position{pos: v.Pos, path: path})
 		if !ok {
 			return object.Value{}, &object.Error{
@@ -117,7 +121,8 @@ func (p *Project) callParams(i *instance) (object.Value, *object.Error) {
 
 // checkAccount returns a mistake if policies cannot use the account.
 func (m *member) checkAccount(c network.Call, account object.Value) *object.Error {
-	e := &object.Error{Stage: object.StageSpec, Pos: account.Pos, Path: m.paramsPath(c.Resource).Append(object.Field(paramAccount)).String()}
+	path := m.paramsPath(c.Resource).Append(object.Field(paramAccount))
+	e := &object.Error{Stage: object.StageSpec, Pos: account.Pos, Path: path.String()}
 	switch {
 	case account.Kind == object.KindNone:
 		return nil
@@ -132,7 +137,7 @@ func (m *member) checkAccount(c network.Call, account object.Value) *object.Erro
 	return e
 }
 
-// checkCall returns what is wrong with one call by itself.
+// checkCall returns the mistake of one call, or nil.
 func (p *Project) checkCall(m *member, c network.Call) *object.Error {
 	e := &object.Error{Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: c.Target.Pos, Path: c.Path}
 	switch {
@@ -160,20 +165,20 @@ func (p *Project) checkCall(m *member, c network.Call) *object.Error {
 	return e
 }
 
-// identityHint returns what the pods of a workload outside of the project need so that the
-// policies recognize them. No policy uses the namespace only. If the policies need nothing, the
-// hint is the argument otherwise.
+// identityHint returns a hint that names the label or account by which the policies recognize the
+// pods of a workload outside of the project. No policy uses the namespace only. If the policies
+// need neither, the hint is the argument otherwise.
 func (p *Project) identityHint(c network.Call, otherwise string) string {
 	var needs []string
-	asks := func(policy string) bool { return slices.Contains(p.config.Policies, policy) }
+	has := func(policy string) bool { return slices.Contains(p.config.Policies, policy) }
 	t := c.Target
-	if asks("kubernetes") || asks("cilium") && t.Account == "" {
+	if has("kubernetes") || (has("cilium") && t.Account == "") {
 		needs = append(needs, "the label ropewalk.dev/workload: "+t.Name)
 	}
 	switch inbound := c.Resource.Direction.Value == score.DirectionInbound; {
-	case t.Account != "" && (asks("cilium") || asks("istio") && inbound):
+	case t.Account != "" && (has("cilium") || (has("istio") && inbound)):
 		needs = append(needs, "the service account "+t.Account)
-	case asks("istio") && inbound:
+	case has("istio") && inbound:
 		needs = append(needs, fmt.Sprintf("the service account %s, unless params.account names another one", t.Name))
 	}
 	if len(needs) == 0 {

@@ -11,35 +11,33 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/resource"
 )
 
-// Compilation is the compilation of one workload: it requests resources until
-// none is left, and is then finished. It is for one goroutine;
-// several of one project may run at the same time.
+// Compilation compiles one workload: it requests resources until nothing is left to request, and
+// is then finished. It is for one goroutine; several of one project may run at the same time.
 type Compilation struct {
 	project *Project
 	member  *member
-	// needed are the resources of the workload, and what their params refer to:
-	// a shared resource may refer to resources of the workload that wrote it.
+	// needed lists the resources of the workload, and those that their params refer to:
 	needed []*instance
 	state  map[*instance]*progress
 	errs   object.Errors
-	// used are the secrets that texts of the workload hold.
+	// used maps the secrets in texts of the workload to their references.
 	used map[usedSecret]*generate.Secret
-	// needs are the nodes that come before the pods, with the line that wants it.
+	// needs maps the nodes that come before the pods to the lines that ask for them.
 	needs map[object.ID]object.Pos
 }
 
-// usedSecret is an output of a resource, or a secret that is none: two of those may have
-// one name and differ in where they are read.
+// usedSecret identifies a secret: an output of a resource, or a secret that the project or the
+// workload names. Two secrets of the latter kind may share a name and differ in their references.
 type usedSecret struct {
 	resource, output string
-	at               resource.Reference
+	ref              resource.Reference
 }
 
-// progress is how far a resource is.
+// progress records whether a resource was requested, and its result.
 type progress struct {
 	requested bool
 	result    *resource.Result
-	// params are those of the request.
+	// params are the params of the request.
 	params object.Value
 }
 
@@ -72,7 +70,7 @@ func (c *Compilation) need(i *instance) {
 	}
 }
 
-// result returns what became of i, or nil if it is not made.
+// result returns the result of i, or nil if i is not made.
 func (c *Compilation) result(i *instance) *resource.Result {
 	if s := c.state[i]; s != nil {
 		return s.result
@@ -87,12 +85,12 @@ func (c *Compilation) scope(m *member) scope {
 	}
 }
 
-// Next returns what can be requested now: the resources whose params are resolved. The first call
-// requests all resources in most projects, and a later one only those whose params need an output
-// of another resource. Each request is to be evaluated and answered. There is nothing left if
-// Next returns none.
+// Next returns the requests that can be made now, for the resources whose params are resolved.
+// The first call requests all resources in most projects, and a later one only those whose params
+// need an output of another resource. The caller evaluates and answers each request. An empty
+// result means that nothing is left to request.
 func (c *Compilation) Next() []Request {
-	var all []requested
+	var ready []requested
 	for _, i := range c.needed {
 		s := c.state[i]
 		if s.requested || i.broken || !c.ready(i) {
@@ -101,35 +99,38 @@ func (c *Compilation) Next() []Request {
 		s.requested = true
 		if params, ok := c.resolveParams(i); ok {
 			s.params = params
-			all = append(all, requested{i, params})
+			ready = append(ready, requested{i, params})
 		}
 	}
-	if len(all) == 0 {
+	if len(ready) == 0 {
 		return nil
 	}
-	return c.project.requests(all)
+	return c.project.requests(ready)
 }
 
-// ready reports whether all that the params of i refer to is made.
+// ready reports whether all resources that the params of i refer to are made.
 func (c *Compilation) ready(i *instance) bool {
 	return !slices.ContainsFunc(i.references, func(r reference) bool { return c.state[r.to].result == nil })
 }
 
-// resolveParams returns the params of i with all placeholders resolved. A secret cannot be a
-// param: a provisioner would have to know it to do anything with it.
+// resolveParams returns the params of i with all placeholders resolved. A param cannot hold a
+// secret: a provisioner would have to know the value to use it.
 func (c *Compilation) resolveParams(i *instance) (object.Value, bool) {
 	if len(i.params.Members) == 0 {
 		return i.params, true
 	}
 	s := c.scope(i.writer)
-	out, ok, errs := mapTexts(i.params, i.writer.paramsPath(i.written), func(v object.Value, path object.Path) (object.Value, bool, object.Errors) {
+	path := i.writer.paramsPath(i.written)
+	resolve := func(v object.Value, path object.Path) (object.Value, bool, object.Errors) {
 		t, ok, errs := s.expand(v.Text, position{pos: v.Pos, path: path.String})
 		if ok && t.Tainted() {
-			return v, false, object.Errors{secretIn(v.Pos, path.String(), "a param of a resource", i.written.Name)}
+			err := secretIn(v.Pos, path.String(), "a param of a resource", i.written.Name)
+			return v, false, object.Errors{err}
 		}
 		v.Text = t.Plain()
 		return v, ok, errs
-	})
+	}
+	out, ok, errs := mapTexts(i.params, path, resolve)
 	c.errs = append(c.errs, errs...)
 	return out, ok
 }
@@ -140,32 +141,32 @@ func (c *Compilation) Answer(req Request, answers map[string]resource.Answer) ob
 	var errs object.Errors
 	for _, name := range req.Resources {
 		answer, ok := answers[name]
-		n, known := req.owner.resource(name)
-		if !ok || !known {
+		n, declared := req.owner.resource(name)
+		if !ok || !declared {
 			continue
 		}
 		i := req.owner.instances[n]
-		r, more := resource.Decode(i.resource, i.owner.resourcePath(i.resource), i.entry, answer)
-		errs = append(errs, more...)
-		if s := c.state[i]; s != nil && len(more) == 0 {
+		r, mistakes := resource.Decode(i.resource, i.owner.resourcePath(i.resource), i.entry, answer)
+		errs = append(errs, mistakes...)
+		if s := c.state[i]; s != nil && len(mistakes) == 0 {
 			s.result = r
 		}
 	}
 	return errs.Sorted()
 }
 
-// secret returns the reference that an output of a resource is in this workload.
-func (c *Compilation) secret(resource, output string, at resource.Reference) *generate.Secret {
-	key := usedSecret{resource, output, at}
+// secret returns the reference to an output of a resource, one for each output of this workload.
+func (c *Compilation) secret(resource, output string, ref resource.Reference) *generate.Secret {
+	key := usedSecret{resource, output, ref}
 	s := c.used[key]
 	if s == nil {
-		s = &generate.Secret{Resource: resource, Output: output, Reference: at}
+		s = &generate.Secret{Resource: resource, Output: output, Reference: ref}
 		c.used[key] = s
 	}
 	return s
 }
 
-// owned returns the resources that are made and whose objects the workload has, each once.
+// owned returns the made resources whose objects belong to the workload, each once.
 func (c *Compilation) owned() []*instance {
 	var out []*instance
 	for n, i := range c.member.instances {

@@ -19,61 +19,64 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// resolveContainers resolves the texts of all containers. What cannot be resolved is left out and
-// reported, so that the rest is checked too.
+// resolveContainers resolves the texts of all containers. Texts that cannot be resolved are left
+// out and reported, so that the others are checked too.
+
 func (c *Compilation) resolveContainers() []generate.Container {
-	all := c.member.source.Spec.Containers
-	out := make([]generate.Container, 0, len(all))
+	containers := c.member.source.Spec.Containers
+	out := make([]generate.Container, 0, len(containers))
 	s := c.scope(c.member)
-	for _, spec := range all {
-		one := generate.Container{Spec: spec, Variables: make([]generate.Variable, 0, len(spec.Variables))}
+
+	// Resolve the variables.
+	for _, spec := range containers {
+		container := generate.Container{Spec: spec, Variables: make([]generate.Variable, 0, len(spec.Variables))}
 		for _, v := range spec.Variables {
-			at := position{pos: v.Value.Pos, path: func() string { return c.member.containerPath(spec, "variables", v.Name) }}
-			value, ok, errs := s.expand(v.Value.Value, at)
+			origin := position{pos: v.Value.Pos, path: func() string { return c.member.containerPath(spec, "variables", v.Name) }}
+			value, ok, errs := s.expand(v.Value.Value, origin)
 			c.errs = append(c.errs, errs...)
 			if ok {
-				one.Variables = append(one.Variables, generate.Variable{Name: v.Name, NamePos: v.NamePos, Value: value})
+				container.Variables = append(container.Variables, generate.Variable{Name: v.Name, NamePos: v.NamePos, Value: value})
 			}
 		}
 
 		// Secrets become variables like the others.
 		for _, v := range spec.Secrets {
 			if secret, ok := c.resolveSecret(v, c.member.containerPath(spec, "variables", v.Name)); ok {
-				one.Variables = append(one.Variables, secret)
+				container.Variables = append(container.Variables, secret)
 			}
 		}
-		slices.SortFunc(one.Variables, func(a, b generate.Variable) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(container.Variables, func(a, b generate.Variable) int { return strings.Compare(a.Name, b.Name) })
 
 		// Resolve the files and the volumes.
 		for _, f := range spec.Files {
 			if resolved, ok := c.resolveFile(s, spec, f); ok {
-				one.Files = append(one.Files, resolved)
+				container.Files = append(container.Files, resolved)
 			}
 		}
 		for _, v := range spec.Volumes {
 			if m, ok := c.mount(s, spec, v); ok {
-				one.Mounts = append(one.Mounts, m)
+				container.Mounts = append(container.Mounts, m)
 			}
 		}
-		out = append(out, one)
+		out = append(out, container)
 	}
 	return out
 }
 
 // resolveFile resolves the text of a file. It returns false if the file is missing or a
 // placeholder could not be resolved.
-func (c *Compilation) resolveFile(s scope, in score.Container, f score.File) (generate.File, bool) {
+func (c *Compilation) resolveFile(s scope, container score.Container, f score.File) (generate.File, bool) {
 	out := generate.File{Spec: f}
 	var raw string
-	var at position
+	var origin position
 	path := func(field string) func() string {
-		return func() string { return c.member.containerPath(in, "files", f.Target, field) }
+		return func() string { return c.member.containerPath(container, "files", f.Target, field) }
 	}
 
 	// Find the text. Content that is not UTF-8 stays as it is.
 	switch {
 	case f.Content != nil:
-		raw, at = f.Content.Value, inContent(f, path("content"))
+		raw, origin = f.Content.Value, inContent(f, path("content"))
 	case f.Source != nil:
 		data, ok := c.member.source.Files[f.Source.Value]
 		if !ok {
@@ -92,7 +95,7 @@ func (c *Compilation) resolveFile(s scope, in score.Container, f score.File) (ge
 			}
 			return out, true
 		}
-		raw, at = string(data), inSource(f, path("source"))
+		raw, origin = string(data), inSource(f, path("source"))
 	default:
 		out.Binary = f.Binary
 		return out, true
@@ -101,20 +104,20 @@ func (c *Compilation) resolveFile(s scope, in score.Container, f score.File) (ge
 	// Expand the text, unless the author turned that off.
 	out.IsText = true
 	if f.NoExpand {
-		out.Content = literal(raw, at.pos)
+		out.Content = literal(raw, origin.pos)
 		return out, true
 	}
-	content, ok, errs := s.expand(raw, at)
+	content, ok, errs := s.expand(raw, origin)
 	c.errs = append(c.errs, errs...)
-	c.errs = append(c.errs, c.member.warnScript(raw, at)...)
+	c.errs = append(c.errs, c.member.warnScript(raw, origin)...)
 	out.Content = content
 	return out, ok
 }
 
-// mount finds the volume that is mounted: the resource that the source names, by a placeholder
-// without an output (which stands for its uid) or by its name, or an object that is there already.
-func (c *Compilation) mount(s scope, in score.Container, v score.Mount) (generate.Mount, bool) {
-	path := func() string { return c.member.containerPath(in, "volumes", v.Target, "source") }
+// mount finds the volume that a container mounts: the resource that the source names, by a
+// placeholder without an output (which stands for its uid) or by its name, or an existing object.
+func (c *Compilation) mount(s scope, container score.Container, v score.Mount) (generate.Mount, bool) {
+	path := func() string { return c.member.containerPath(container, "volumes", v.Target, "source") }
 	name, ok := c.volumeName(s, v, path)
 	if !ok {
 		return generate.Mount{}, false
@@ -160,7 +163,7 @@ func (c *Compilation) mount(s scope, in score.Container, v score.Mount) (generat
 	return generate.Mount{Spec: v, Resource: name, Volume: r.Volume, Claim: r.Claim, Single: r.Single()}, true
 }
 
-// existingVolumes returns the volumes of objects that are there already, by the word before the
+// existingVolumes returns the fields of volumes of existing objects, by the word before the
 // name of the object, such as pvc:archive. No resource can have such a name.
 func existingVolumes() map[string][]string {
 	return map[string][]string{
@@ -170,9 +173,8 @@ func existingVolumes() map[string][]string {
 	}
 }
 
-// mountExisting returns the mount of an object that is there already. The volume of the pod is
-// called by prefix and name, with a hash of both where that is no name of a volume, or the name of
-// a resource.
+// mountExisting returns the mount of an existing object. The volume of the pod is called by prefix
+// and name, with a hash of both if that is not a valid name of a volume, or the name of a resource.
 func (c *Compilation) mountExisting(v score.Mount, prefix, name string, path func() string) (generate.Mount, bool) {
 	const most, tail = 63, 1 + 8
 	if len(validation.IsDNS1123Subdomain(name)) > 0 {
@@ -186,10 +188,10 @@ func (c *Compilation) mountExisting(v score.Mount, prefix, name string, path fun
 		short := strings.ReplaceAll(volume[:min(len(volume), most-tail)], ".", "-")
 		volume = strings.TrimRight(short, "-") + "-" + object.ShortHash(volume)
 	}
-	at := v.Source.Pos
+	pos := v.Source.Pos
 	source := existingVolumes()[prefix]
-	return generate.Mount{Spec: v, Resource: volume, Volume: generate.MapOf(at, object.Member{
-		Name: source[0], Pos: at, Value: generate.MapOf(at, generate.StringMember(source[1], name, at)),
+	return generate.Mount{Spec: v, Resource: volume, Volume: generate.MapOf(pos, object.Member{
+		Name: source[0], Pos: pos, Value: generate.MapOf(pos, generate.StringMember(source[1], name, pos)),
 	})}, true
 }
 
@@ -241,22 +243,24 @@ func (c *Compilation) fail(pos object.Pos, path, hint, format string, args ...an
 	})
 }
 
-// resolveSecret returns a variable that is a secret. It returns false if the secret cannot be
-// read, which is reported.
+// resolveSecret returns a variable that holds a secret. It returns false if the reference to the
+// secret has a mistake, which is reported.
 func (c *Compilation) resolveSecret(v score.SecretVariable, path string) (generate.Variable, bool) {
-	wanted := spec.SecretSource{Provider: v.Provider, Secret: v.Secret, Version: v.Version, Key: v.Key}
+	source := spec.SecretSource{Provider: v.Provider, Secret: v.Secret, Version: v.Version, Key: v.Key}
 	config := &c.project.config.Secrets
-	at, err := referenceTo(config, wanted, v.Name)
+	ref, err := referenceTo(config, source, v.Name)
 	if err != nil {
 		err.Stage, err.Pos, err.Path = object.StageSpec, v.Pos, path
 		c.errs = append(c.errs, err)
 		if err.Severity != object.SeverityWarning {
 			return generate.Variable{}, false
 		}
+
 	}
-	parts := slices.DeleteFunc([]string{"secret", at.Provider, at.Key, at.Version}, func(s string) bool { return s == "" })
+	parts := slices.DeleteFunc([]string{"secret", ref.Provider, ref.Key, ref.Version}, func(s string) bool { return s == "" })
 	const longest = 120 // Both together are a key of a Secret, which has at most 253 characters.
-	s := c.secret(object.Shorten(strings.Join(parts, "."), longest), object.Shorten(cmp.Or(at.Property, "value"), longest), at)
-	s.Written = "the secret " + at.Key
-	return generate.Variable{Name: v.Name, NamePos: v.NamePos, Value: generate.Text{Pieces: []generate.Piece{{Secret: s}}, Pos: v.Pos}}, true
+	s := c.secret(object.Shorten(strings.Join(parts, "."), longest), object.Shorten(cmp.Or(ref.Property, "value"), longest), ref)
+	s.Written = "the secret " + ref.Key
+	value := generate.Text{Pieces: []generate.Piece{{Secret: s}}, Pos: v.Pos}
+	return generate.Variable{Name: v.Name, NamePos: v.NamePos, Value: value}, true
 }

@@ -29,7 +29,7 @@
 // and no message repeats what a provisioner declares as sensitive.
 //
 // Every part of the result has the position of what the user wrote; parts that a
-// provisioner made have that of the resource. Mistakes are reported all at once,
+// provisioner made have the position of the resource. Mistakes are reported all at once,
 // each once. The same project gives the same bytes in any order of its files. A
 // Project does not change after Join, so that workloads can be compiled
 // concurrently.

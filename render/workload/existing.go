@@ -13,19 +13,19 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/resource"
 )
 
-// Existing is what a workload relies on and no render makes: a server, a bucket, and
-// the secret with its credentials.
+// Existing describes something that a workload relies on and that no render makes: a server, a
+// bucket, and the secret with its credentials.
 type Existing struct {
 	// Type of the resource, and Workload and Name of the first workload that has it.
 	Type, Workload, Name string
-	// Class is what the workload wrote, "" where it is the default for want of another;
-	// Classes are the others that the type has.
+	// Class is the class that the workload wrote, or "" for the default class;
+	// Classes lists the other classes of the type.
 	Class   string
 	Classes []string
-	// Address is its host and port, or its endpoint and bucket; "" where it has none.
+	// Address is its host and port, or its endpoint and bucket, or "".
 	Address string
-	// Secrets are the keys in the store, or with Kubernetes the Secrets in the namespace,
-	// each with the properties that its outputs are made of.
+	// Secrets maps keys in the store, or with Kubernetes the Secrets in the namespace, to
+	// the properties that outputs use.
 	Secrets    map[string][]string
 	Kubernetes bool
 }
@@ -42,10 +42,14 @@ func (c *Compilation) existing() []Existing {
 		r := c.result(i)
 		kind := i.resource.Type.Value
 		host, port, bucket := r.Outputs["host"], r.Outputs["port"], r.Outputs["bucket"]
-		e := Existing{Type: kind, Workload: c.member.name(), Name: i.resource.Name, Secrets: map[string][]string{},
+		e := Existing{
+			Type: kind, Workload: c.member.name(), Name: i.resource.Name,
 			Class: i.resource.Class.Value, Classes: c.project.catalog.OtherClasses(i.resource),
-			Kubernetes: c.project.config.Secrets.Backend == spec.BackendKubernetes}
+			Secrets:    map[string][]string{},
+			Kubernetes: c.project.config.Secrets.Backend == spec.BackendKubernetes,
+		}
 
+		// Find the address. The objects of a resource tell it themselves.
 		switch {
 		case len(r.Nodes) > 0:
 		case host != "" && port != "":
@@ -57,24 +61,25 @@ func (c *Compilation) existing() []Existing {
 		if len(r.Nodes) > 0 && e.Kubernetes { // Its objects make the Secret.
 			continue
 		}
-		if len(e.Secrets) > 0 || e.Address != "" && !network.IsCall(kind) && kind != typeExternal {
+		hasAddress := e.Address != "" && !network.IsCall(kind) && kind != typeExternal
+		if len(e.Secrets) > 0 || hasAddress {
 			out = append(out, e)
 		}
 	}
 	return out
 }
 
-// addSecrets adds what the sensitive outputs of r are made of.
+// addSecrets adds the references in the sensitive outputs of r.
 func (e *Existing) addSecrets(r *resource.Result) {
 	for _, name := range slices.Sorted(maps.Keys(r.Sensitive)) {
 		for _, f := range r.Sensitive[name] {
 			if f.Output == "" {
 				continue
 			}
-			at := f.Reference
-			e.Kubernetes = e.Kubernetes || at.Kubernetes
-			if known := e.Secrets[at.Key]; !slices.Contains(known, at.Property) {
-				e.Secrets[at.Key] = append(known, at.Property)
+			ref := f.Reference
+			e.Kubernetes = e.Kubernetes || ref.Kubernetes
+			if properties := e.Secrets[ref.Key]; !slices.Contains(properties, ref.Property) {
+				e.Secrets[ref.Key] = append(properties, ref.Property)
 			}
 		}
 	}

@@ -25,7 +25,7 @@ func roots() []string { return []string{rootMetadata, generate.RootResources, ro
 const rootsExpected = "a placeholder begins with metadata, resources or secrets"
 
 // The outputs of a call by the default provisioners that depend on the port of the other
-// workload, and the type whose outputs are those that a project gives.
+// workload, and the type whose outputs are the texts that a project gives.
 const (
 	outputPort, outputCallURL = "port", "url"
 	typeEnvironment           = "environment"
@@ -37,12 +37,12 @@ const outputURL = "connection_string"
 // classLocal is the class of servers for a laptop, some of which have no users.
 const classLocal = "local"
 
-// expand resolves the placeholders of raw. It returns false if one of them could not be resolved,
-// which is in the errors or reported elsewhere. The result of a placeholder is never read again:
-// an output that looks like a placeholder is text.
-func (s scope) expand(raw string, at position) (generate.Text, bool, object.Errors) {
+// expand resolves the placeholders of raw. It returns false if a placeholder could not be
+// resolved, which is in the errors or reported elsewhere. The result of a placeholder is never
+// read again: an output that looks like a placeholder is text.
+func (s scope) expand(raw string, origin position) (generate.Text, bool, object.Errors) {
 	if strings.IndexByte(raw, '$') < 0 {
-		return literal(raw, at.pos), true, nil
+		return literal(raw, origin.pos), true, nil
 	}
 
 	// Warn of what was probably meant to be a placeholder.
@@ -52,7 +52,7 @@ func (s scope) expand(raw string, at position) (generate.Text, bool, object.Erro
 	if found, offset := placeholder.Missed(raw); found != "" {
 		name := strings.Trim(found, "${( )}")
 		errs = append(errs, &object.Error{
-			Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: at.within(raw, offset), Path: at.path(),
+			Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: origin.within(raw, offset), Path: origin.path(),
 			Err:  fmt.Errorf("%q is no placeholder, and stays as it is", found),
 			Hint: fmt.Sprintf("write ${%s}, or $%s for the text itself", name, found),
 		})
@@ -77,11 +77,11 @@ func (s scope) expand(raw string, at position) (generate.Text, bool, object.Erro
 		if err != nil {
 			ok = ok && err.Severity == object.SeverityWarning
 			if err.Err != nil {
-				if part.Ref != nil && at.sensitive() && !slices.Contains(roots(), part.Ref[0]) {
+				if part.Ref != nil && origin.sensitive() && !slices.Contains(roots(), part.Ref[0]) {
 					label = "${…}" // It may be a part of a password.
 					err.Hint = "write $${…} for the text itself"
 				}
-				err.Stage, err.Pos, err.Path = object.StageSpec, at.within(raw, part.Offset), at.path()
+				err.Stage, err.Pos, err.Path = object.StageSpec, origin.within(raw, part.Offset), origin.path()
 				err.Err = fmt.Errorf("%s: %w", label, err.Err)
 				err.Named = raw == part.String() && slices.Contains(roots(), part.Ref[0])
 				errs = append(errs, err)
@@ -92,33 +92,32 @@ func (s scope) expand(raw string, at position) (generate.Text, bool, object.Erro
 		}
 		out = append(out, pieces...)
 	}
-	return generate.Text{Pieces: generate.Join(out), Pos: at.pos}, ok, errs
+	return generate.Text{Pieces: generate.Join(out), Pos: origin.pos}, ok, errs
 }
 
-// maxMistakes bounds what is reported on one text: a file of another tool can hold
+// maxMistakes limits the errors that are reported for one text: a file of another tool can hold
 // thousands of placeholders.
 const maxMistakes = 50
 
-// resolve returns what a placeholder stands for. An error has no position yet. An empty one
-// stands for a mistake that is reported elsewhere. A warning comes with what the placeholder
-// stands for.
-func (s scope) resolve(ref []string) ([]generate.Piece, *object.Error) {
-	switch ref[0] {
+// resolve returns the pieces that replace a placeholder. An error has no position yet. An empty
+// error stands for a mistake that is reported elsewhere. A warning comes together with the pieces.
+func (s scope) resolve(steps []string) ([]generate.Piece, *object.Error) {
+	switch steps[0] {
 	case rootMetadata:
-		return s.metadata(ref[1:])
+		return s.metadata(steps[1:])
 	case generate.RootResources:
-		return s.resource(ref[1:])
+		return s.resource(steps[1:])
 	case rootSecrets:
-		return s.secretBinding(ref[1:])
+		return s.secretBinding(steps[1:])
 	}
-	if _, ok := s.member.resource(ref[0]); ok {
-		full := placeholder.Part{Ref: append([]string{generate.RootResources}, ref...)}
+	if _, ok := s.member.resource(steps[0]); ok {
+		full := placeholder.Part{Ref: append([]string{generate.RootResources}, steps...)}
 		return nil, mistake(fmt.Sprintf("write %s", full), rootsExpected)
 	}
-	if near, ok := object.Nearest(ref[0], roots()); ok {
+	if near, ok := object.Nearest(steps[0], roots()); ok {
 		return nil, mistake(fmt.Sprintf("did you mean %q?", near), rootsExpected)
 	}
-	return nil, mistake(fmt.Sprintf("write $%s for the text itself", placeholder.Part{Ref: ref}), rootsExpected)
+	return nil, mistake(fmt.Sprintf("write $%s for the text itself", placeholder.Part{Ref: steps}), rootsExpected)
 }
 
 // metadata returns a part of the metadata of the document: a scalar as it is written, and
@@ -127,22 +126,22 @@ func (s scope) metadata(keys []string) ([]generate.Piece, *object.Error) {
 	if len(keys) == 0 {
 		return nil, mistake(object.Suggest("", s.member.source.Spec.Metadata.MemberNames()), "names no key of the metadata")
 	}
-	at := s.member.source.Spec.Metadata
+	value := s.member.source.Spec.Metadata
 	for i, key := range keys {
 		full := strings.Join(append([]string{rootMetadata}, keys[:i]...), ".")
-		if at.Kind != object.KindMap {
-			return nil, mistake("", "%s is a %s: it has no key %q", full, at.Kind, key)
+		if value.Kind != object.KindMap {
+			return nil, mistake("", "%s is a %s: it has no key %q", full, value.Kind, key)
 		}
-		next, ok := at.Get(key)
+		next, ok := value.Get(key)
 		if !ok {
-			return nil, mistake(object.Suggest(key, at.MemberNames()), "%s has no key %q", full, key)
+			return nil, mistake(object.Suggest(key, value.MemberNames()), "%s has no key %q", full, key)
 		}
-		at = next
+		value = next
 	}
-	if slices.Contains([]object.Kind{object.KindString, object.KindNumber, object.KindBool}, at.Kind) {
-		return []generate.Piece{{Literal: at.Written()}}, nil
+	if slices.Contains([]object.Kind{object.KindString, object.KindNumber, object.KindBool}, value.Kind) {
+		return []generate.Piece{{Literal: value.Written()}}, nil
 	}
-	return []generate.Piece{{Literal: string(at.JSON())}}, nil
+	return []generate.Piece{{Literal: string(value.JSON())}}, nil
 }
 
 // resource returns an output of a resource, or its uid if no output is named.
@@ -151,7 +150,7 @@ func (s scope) resource(steps []string) ([]generate.Piece, *object.Error) {
 		return nil, mistake(object.Suggest("", s.member.resourceNames()), "names no resource")
 	}
 
-	// Find the resource and what it became.
+	// Find the resource and its result.
 	n, ok := s.member.resource(steps[0])
 	switch {
 	case !ok && s.member.lacksResources():
@@ -187,7 +186,7 @@ func (s scope) resource(steps []string) ([]generate.Piece, *object.Error) {
 	return s.sensitive(i, r, steps[0], output)
 }
 
-// otherOutput returns what to do if the resource n, which is called name, has no such output.
+// otherOutput returns a hint for the case that the resource n, which is called name, lacks output.
 func (s scope) otherOutput(n int, r *resource.Result, name, output string) string {
 	i := s.member.instances[n]
 	if isVolume := r.Volume.Kind + r.Claim.Kind; isVolume != object.KindNone {
@@ -208,7 +207,7 @@ func (s scope) otherOutput(n int, r *resource.Result, name, output string) strin
 
 // sensitive returns an output that holds secrets: their references, and the text between them.
 func (s scope) sensitive(i *instance, r *resource.Result, name, output string) ([]generate.Piece, *object.Error) {
-	out := make([]generate.Piece, 0, len(r.Sensitive[output]))
+	pieces := make([]generate.Piece, 0, len(r.Sensitive[output]))
 	for _, f := range r.Sensitive[output] {
 		p := generate.Piece{Literal: f.Literal, Escape: f.Escape}
 		if f.Reference.Kubernetes && i.namespace() != s.member.source.Context.Namespace {
@@ -222,23 +221,23 @@ func (s scope) sensitive(i *instance, r *resource.Result, name, output string) (
 				p.Secret.URL = strings.Join([]string{generate.RootResources, name, outputURL}, ".")
 			}
 		}
-		out = append(out, p)
+		pieces = append(pieces, p)
 	}
-	return out, nil
+	return pieces, nil
 }
 
-// checkPort returns a warning if the URL of another workload lacks a port, because nothing in
-// this render says which one it has, or if the port is the first of several.
+// checkPort returns a warning if the URL of another workload lacks a port because that workload is
+// not in this render, or if the port is the first of several.
 func (s scope) checkPort(n int, r *resource.Result) *object.Error {
 	own := &s.member.source.Spec.Resources[n]
 	target, isCall := s.member.network.Target(own)
-	_, named := own.Params.Get("port")
-	port, known := r.Outputs[outputPort]
+	_, hasParam := own.Params.Get("port")
+	port, hasPort := r.Outputs[outputPort]
 	var e *object.Error
 	switch {
-	case !isCall || named:
+	case !isCall || hasParam:
 		return nil
-	case target.Workload == nil && !known && s.alone:
+	case target.Workload == nil && !hasPort && s.alone:
 		e = mistake(unknownPort(target), "the URL has no port, because the workload %q is not in this render", target.Name)
 	case target.Workload != nil && isGuess(target.Workload.Ports):
 		e = mistake("write params.port: "+target.Workload.Ports[0].Name+", or the one that is meant",
@@ -250,7 +249,8 @@ func (s scope) checkPort(n int, r *resource.Result) *object.Error {
 	return e
 }
 
-// isGuess reports whether nothing says which of the ports of a service is meant.
+// isGuess reports whether a service has several ports and none called http, so that the choice of
+// its port is a guess.
 func isGuess(ports []score.Port) bool {
 	return len(ports) > 1 && !slices.ContainsFunc(ports, func(p score.Port) bool { return p.Name == "http" })
 }

@@ -14,8 +14,8 @@ import (
 )
 
 // findService gives i the external service of the project that it names by its id, or by its own
-// name. A resource that names a host itself, as params.host, is none of the project. One with
-// neither is a mistake, unless a provisioner of the platform makes it.
+// name. A resource with params.host names no service of the project. A resource with neither is a
+// mistake, unless a provisioner of the platform makes it.
 func (p *Project) findService(i *instance) object.Errors {
 	r := i.resource
 	if r.Type.Value != typeExternal || i.broken {
@@ -25,20 +25,22 @@ func (p *Project) findService(i *instance) object.Errors {
 	if r.ID.Value != "" {
 		name, pos, field = r.ID.Value, r.ID.Pos, []string{"id"}
 	}
-	_, own := i.params.Get("host")
-	s, known := p.config.ExternalServices[name]
+
+	// Choose by what names the service: params.host, the project, or the platform.
+	_, hasHost := i.params.Get("host")
+	s, declared := p.config.ExternalServices[name]
 	e := &object.Error{Stage: object.StageSpec, Pos: pos, Path: i.owner.resourcePath(r, field...)}
 	switch {
-	case own && (!known || r.ID.Value == ""):
+	case hasHost && (!declared || r.ID.Value == ""):
 		return nil
-	case known && len(i.params.Members) > 0:
+	case declared && len(i.params.Members) > 0:
 		e.Pos, e.Path = i.params.Pos, i.writer.paramsPath(i.written).String()
 		e.Err = fmt.Errorf("the project declares the external service %q, at %s, so that it is the same for all", name, s.Pos)
 		e.Hint = "remove params, or write another id"
-	case known && !s.Complete():
+	case declared && !s.Complete():
 		i.broken = true
 		return nil
-	case known:
+	case declared:
 		i.params, i.writer, i.written = paramsOf(s), i.owner, r
 		if i.entry.Name == spec.DefaultProvisioners {
 			i.external = &s
@@ -54,8 +56,8 @@ func (p *Project) findService(i *instance) object.Errors {
 	return object.Errors{e}
 }
 
-// declare writes into a mistake that the project does not declare a service, and which one was
-// meant.
+// declare writes into a mistake that the project does not declare a service, and the nearest
+// service that it declares.
 func (p *Project) declare(e *object.Error, name string) {
 	e.Err = fmt.Errorf("the project declares no external service %q", name)
 	e.Hint = "declare it under spec.workloads.externalServices of " + spec.ProjectFile
@@ -70,7 +72,7 @@ func paramsOf(s spec.ExternalService) object.Value {
 		generate.StringMember("protocol", s.Protocol, s.Pos), generate.StringMember("url", s.URL, s.Pos))
 }
 
-// checkServices reports external services that say too little, which no environment made whole.
+// checkServices reports external services without an address or ports in this environment.
 func (p *Project) checkServices() object.Errors {
 	var errs object.Errors
 	for _, name := range object.SortedKeys(p.config.ExternalServices) {
@@ -89,33 +91,33 @@ func (p *Project) checkServices() object.Errors {
 	return errs
 }
 
-// findServices checks the external services, finds those that rules name, and lets the first
-// workload of each namespace that uses a host make its ServiceEntry.
+// findServices checks the external services, finds the services that rules name, and lets the
+// first workload of each namespace that uses a host make its ServiceEntry.
 func (p *Project) findServices() object.Errors {
 	errs := p.checkServices()
 	entries := network.Entries(p.config.ExternalServices)
-	made := map[[2]string]bool{}
+	hasEntry := map[[2]string]bool{}
 	for _, m := range p.members {
-		var used []*spec.ExternalService
+		var services []*spec.ExternalService
 		for _, i := range m.instances {
 			if i.external != nil {
-				used = append(used, i.external)
+				services = append(services, i.external)
 			}
 		}
 		errs = append(errs, p.findAllowed(m)...)
-		used = append(used, m.network.Allowed...)
+		services = append(services, m.network.Allowed...)
 
 		// The members are sorted by name, so that the same one makes it in each render.
-		m.network.Entries = make(map[string]network.Entry, len(used))
-		for _, s := range used {
+		m.network.Entries = make(map[string]network.Entry, len(services))
+		for _, s := range services {
 			e, key := entries[s.Host], [2]string{m.source.Context.Namespace, s.Host}
-			if _, twice := m.network.Entries[s.Host]; twice {
+			if _, seen := m.network.Entries[s.Host]; seen {
 				continue
 			}
-			if made[key] {
+			if hasEntry[key] {
 				e.Ports = nil
 			}
-			made[key] = true
+			hasEntry[key] = true
 			m.network.Entries[s.Host] = e
 		}
 	}
@@ -129,10 +131,10 @@ func (p *Project) findAllowed(m *member) object.Errors {
 		return nil
 	}
 	for _, r := range m.network.Rules.To {
-		s, known := p.config.ExternalServices[r.Service.Value]
+		s, declared := p.config.ExternalServices[r.Service.Value]
 		switch {
 		case r.Service.Value == "":
-		case known:
+		case declared:
 			m.network.Allowed = append(m.network.Allowed, &s)
 		default:
 			e := &object.Error{Stage: object.StageSpec, Pos: r.Service.Pos, Path: m.extra("network", "allowTo").String()}

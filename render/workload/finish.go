@@ -16,31 +16,31 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/resource"
 )
 
-// Compiled is a workload in the form that the module expects that makes its
-// objects.
+// Compiled is a compiled workload: the input of the module that makes its objects, and the
+// objects of its resources.
 type Compiled struct {
 	// Input of the module; its parts have the positions of what the user wrote.
 	Input object.Value
 	// Nodes are the objects of the resources that this workload owns.
 	Nodes []*object.Node
-	// Complete is set if every resource that the workload needs was made. Where it
-	// was not, Input lacks the texts that need it.
+	// Complete is set if every resource that the workload needs was made. Otherwise
+	// Input lacks the texts that need the others.
 	Complete bool
-	// Secret is the position of a text that is read from the store of secrets, where
-	// no store is configured; else it is not valid.
+	// Secret is the position of a text that is read from the store of secrets although
+	// no store is configured; otherwise it is not valid.
 	Secret object.Pos
-	// Routes are what the routes of the workload let in.
+	// Routes lists the hosts and paths whose requests reach the workload.
 	Routes []Route
-	// Existing are the resources that it owns and that no render makes.
+	// Existing lists the resources that it owns and that no render makes.
 	Existing []Existing
-	// Callers are the other workloads whose calls reach this one, sorted by name; one that the
-	// project does not have is among them where this one lets it in.
+	// Callers names the other workloads whose calls reach the workload, sorted. It includes
+	// workloads outside of the project that this workload allows.
 	Callers []string
 
 	needs map[object.ID]object.Pos
 }
 
-// Route is what one resource of type route lets in.
+// Route is the host and the path of one resource of type route.
 type Route struct {
 	Host, Path string
 	// Pos and In are the position and the path of the resource.
@@ -49,8 +49,8 @@ type Route struct {
 }
 
 // Locate sets the positions of the dependencies of the nodes that the module made of Input to the
-// line that asks for them: a resource, or an entry of dependsOn. The module has the dependencies
-// from the input and knows only its own line, at which a user cannot fix a cycle.
+// line that asks for them: a resource, or an entry of dependsOn. The module knows only its own
+// line, at which a user cannot fix a cycle.
 func (c Compiled) Locate(nodes []*object.Node) {
 	for _, n := range nodes {
 		n.DependsOn = slices.Clone(n.DependsOn)
@@ -79,7 +79,7 @@ func (c *Compilation) Finish() (Compiled, object.Errors) {
 	}, append(c.errs, errs...).Sorted()
 }
 
-// callers returns the names of the workloads that call this one, sorted.
+// callers returns the names of the workloads that call m, sorted.
 func (m *member) callers() []string {
 	var out []string
 	for _, peer := range m.network.Inbound {
@@ -91,20 +91,20 @@ func (m *member) callers() []string {
 	return slices.Compact(out)
 }
 
-// storedText returns the position of the first text of input that is read from a store that is
-// not configured. The position is not valid if there is none.
+// storedText returns the position of the first text of input that is read from a store although no
+// store is configured, or a position that is not valid.
 func storedText(input object.Value, config spec.Workloads) object.Pos {
 	if config.Secrets.StorePos.IsValid() {
 		return object.Pos{}
 	}
 	secrets, _ := input.Get("secrets")
 	pulls, _ := input.Get("pulls")
-	all := slices.Concat(secrets.Members, pulls.Members)
+	texts := slices.Concat(secrets.Members, pulls.Members)
 	if scaling, found := input.Lookup(object.Fields("autoscaling", "queue", "secret")); found == 3 {
-		all = append(all, object.Member{Value: scaling})
+		texts = append(texts, object.Member{Value: scaling})
 	}
-	for _, s := range all {
-		if _, other := s.Value.Get("store"); other {
+	for _, s := range texts {
+		if _, hasStore := s.Value.Get("store"); hasStore {
 			continue
 		}
 		template, _ := s.Value.Get("template")
@@ -117,7 +117,7 @@ func storedText(input object.Value, config spec.Workloads) object.Pos {
 	return object.Pos{}
 }
 
-// hosts returns what the routes that the workload owns let in.
+// hosts returns the hosts and paths of the routes that the workload owns.
 func (c *Compilation) hosts() []Route {
 	var out []Route
 	for _, i := range c.owned() {
@@ -128,7 +128,8 @@ func (c *Compilation) hosts() []Route {
 		host, _ := params.Get("host")
 		path, _ := params.Get("path")
 		out = append(out, Route{
-			Host: cmp.Or(host.Text, c.state[i].result.Outputs["host"]), Path: cmp.Or(path.Text, "/"), Pos: i.resource.Pos, In: i.owner.resourcePath(i.resource),
+			Host: cmp.Or(host.Text, c.state[i].result.Outputs["host"]), Path: cmp.Or(path.Text, "/"),
+			Pos: i.resource.Pos, In: i.owner.resourcePath(i.resource),
 		})
 	}
 	return out
@@ -140,12 +141,24 @@ func (c *Compilation) resolve() generate.Resolved {
 	made := c.made()
 	patch, errs := resource.Patch(made)
 	r := generate.Resolved{
-		Workload: m.source.Spec, Context: m.source.Context, Config: c.project.config, OwnsStore: m.ownsStore, Pulls: m.pulls, Opened: m.source.Opened,
-		Containers: c.resolveContainers(), Patch: patch, DependsOn: c.dependsOn(),
+		Workload:  m.source.Spec,
+		Context:   m.source.Context,
+		Config:    c.project.config,
+		OwnsStore: m.ownsStore,
+		Pulls:     m.pulls,
+		Opened:    m.source.Opened,
+
+		Containers: c.resolveContainers(),
+		Patch:      patch,
+		DependsOn:  c.dependsOn(),
 	}
 	c.errs = append(c.errs, errs...)
+
+	// Secrets get their names when all texts are resolved.
 	r.Queue = c.resolveQueue()
 	nameSecrets(c.used)
+
+	// Rules of the network are made for policies, and for workloads with rules of their own.
 	if len(c.project.config.Policies) > 0 || m.network.Rules != nil {
 		cluster := c.project.cluster
 		cluster.Domain = m.source.Context.ClusterDomain
@@ -163,7 +176,13 @@ func (c *Compilation) made() []resource.Made {
 	for n, i := range c.member.instances {
 		if s := c.state[i]; s.result != nil {
 			r := &c.member.source.Spec.Resources[n]
-			out = append(out, resource.Made{Resource: r, Path: c.member.resourcePath(r), Params: s.params, External: i.external, Result: s.result})
+			out = append(out, resource.Made{
+				Resource: r,
+				Path:     c.member.resourcePath(r),
+				Params:   s.params,
+				External: i.external,
+				Result:   s.result,
+			})
 		}
 	}
 	return out
@@ -183,9 +202,9 @@ func (c *Compilation) nodes() []*object.Node {
 	return out
 }
 
-// dependsOn returns the nodes that come before the pods: those of resources, unless they may come
-// later, the pods of workloads that the workload waits for, and specs. It records where each is
-// asked for.
+// dependsOn returns the nodes that come before the pods: the nodes of resources, unless they may
+// come later, the pods of workloads that the workload waits for, and specs. It records the line
+// that asks for each.
 func (c *Compilation) dependsOn() []string {
 	var out []string
 	need := func(id string, full object.ID, pos object.Pos) {
@@ -195,7 +214,7 @@ func (c *Compilation) dependsOn() []string {
 		}
 	}
 
-	// Objects of resources. Those of another workload are in its spec.
+	// Objects of resources. An object of another workload is in the spec of its owner.
 	for n, i := range c.member.instances {
 		r := c.result(i)
 		if r == nil {
@@ -232,20 +251,21 @@ func (c *Compilation) dependsOn() []string {
 	return slices.Compact(out)
 }
 
-// podsNode is what the module that makes the objects calls the node of the pods.
+// podsNode is the name of the node of the pods in the module that makes the objects.
 const podsNode = "pods"
 
 // warnAfter warns that waiting for objects that come later has no effect. A workload that waits
 // for a call waits for the pods of the other workload, whatever objects the resource has.
 func (m *member) warnAfter(n int) object.Errors {
-	own := &m.source.Spec.Resources[n]
-	calls := slices.ContainsFunc(m.network.Calls, func(o network.Call) bool { return o.Resource == own })
-	if !own.Wait || calls {
+	r := &m.source.Spec.Resources[n]
+	waits := slices.ContainsFunc(m.network.Calls, func(c network.Call) bool { return c.Resource == r })
+	if !r.Wait || waits {
 		return nil
 	}
+	kind := m.instances[n].resource.Type.Value
 	return object.Errors{{
-		Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: own.Pos, Path: m.resourcePath(own),
-		Err:  fmt.Errorf("the objects of a resource of type %q come with the workload or after it: nothing waits for them", m.instances[n].resource.Type.Value),
+		Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: r.Pos, Path: m.resourcePath(r),
+		Err:  fmt.Errorf("the objects of a resource of type %q come with the workload or after it: nothing waits for them", kind),
 		Hint: "remove waitFor",
 	}}
 }
@@ -267,7 +287,7 @@ func nameSecrets(used map[usedSecret]*generate.Secret) {
 				continue
 			}
 			if s.Written != "" { // no output of a resource
-				text += fmt.Sprintf("%#v", key.at)
+				text += fmt.Sprintf("%#v", key.ref)
 			}
 			s.Name += "_" + object.ShortHash(text)
 		}

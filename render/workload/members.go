@@ -14,9 +14,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// Project is all workloads of a project with the resources that they share and
-// the calls that they agreed on. It does not change after [Join], so that
-// workloads can be compiled at the same time.
+// Project is all workloads of a project with the resources that they share and their calls. It
+// does not change after [Join], so that workloads can be compiled at the same time.
 type Project struct {
 	config  spec.Workloads
 	catalog resource.Catalog
@@ -31,10 +30,10 @@ type Project struct {
 // member is a workload of a project.
 type member struct {
 	source Source
-	// instances stand for source.Spec.Resources, one for one.
+	// instances holds one instance for each of source.Spec.Resources.
 	instances []*instance
-	// network is the workload as others see it; what it calls beside its peers is known
-	// only when its resources are made.
+	// network is the view that other workloads have of it; its calls beside its peers are
+	// known only when its resources are made.
 	network   *network.Workload
 	ownsStore bool
 	// pulls are the Secrets to pull images with that this workload makes.
@@ -42,11 +41,11 @@ type member struct {
 	config *spec.Workloads
 }
 
-// instance is one thing that is made: a resource of a workload, or what several
-// workloads share.
+// instance is a resource that is made once: a resource of one workload, or a resource that
+// several workloads share.
 type instance struct {
-	// owner keeps the objects: the workload that declares it, where several do the first
-	// by name that depends on none of the others. resource is what it wrote.
+	// owner keeps the objects: the workload that declares the resource, and of several
+	// the first by name that does not depend on the others. resource is its declaration.
 	owner    *member
 	resource *score.Resource
 	shared   bool
@@ -55,12 +54,12 @@ type instance struct {
 	// external is the service of the project that the resource names and the provisioner of
 	// Ropewalk makes, nil for others.
 	external *spec.ExternalService
-	// params are what the first workload wrote that gives any. Its placeholders
+	// params are written by the first workload that gives any. Their placeholders
 	// are read in its scope: writer and written identify it.
 	params  object.Value
 	writer  *member
 	written *score.Resource
-	// references are those in params to outputs of other resources.
+	// references lists the outputs of other resources that params refer to.
 	references []reference
 	// broken is set if a mistake that is reported already keeps it from being
 	// made.
@@ -87,9 +86,9 @@ func (m *member) resourceNames() []string {
 	return out
 }
 
-// at returns the path of a part of the spec from the root of the document. The root of a Score
+// path returns the path of a part of the spec from the root of the document. The root of a Score
 // file is the spec.
-func (m *member) at(fields ...string) object.Path {
+func (m *member) path(fields ...string) object.Path {
 	if m.source.Spec.Score {
 		return object.Fields(fields...)
 	}
@@ -97,15 +96,15 @@ func (m *member) at(fields ...string) object.Path {
 }
 
 func (m *member) resourcePath(r *score.Resource, fields ...string) string {
-	return m.at(append([]string{"resources", r.Name}, fields...)...).String()
+	return m.path(append([]string{"resources", r.Name}, fields...)...).String()
 }
 
-func (m *member) containerPath(in score.Container, fields ...string) string {
-	return m.at(append([]string{"containers", in.Name}, fields...)...).String()
+func (m *member) containerPath(c score.Container, fields ...string) string {
+	return m.path(append([]string{"containers", c.Name}, fields...)...).String()
 }
 
 func (m *member) paramsPath(r *score.Resource) object.Path {
-	return m.at("resources", r.Name, "params")
+	return m.path("resources", r.Name, "params")
 }
 
 // id returns the id of the resource for its provisioner.
@@ -119,7 +118,7 @@ func (i *instance) id() string {
 // namespace returns the namespace of the objects of the resource.
 func (i *instance) namespace() string { return i.owner.source.Context.Namespace }
 
-// uid returns what a placeholder without an output stands for.
+// uid returns the text that replaces a placeholder without an output.
 func (i *instance) uid() string {
 	kind := i.resource.Type.Value + "." + resource.Class(i.resource) + "#"
 	if i.shared {
@@ -128,11 +127,11 @@ func (i *instance) uid() string {
 	return kind + i.owner.name() + "." + i.resource.Name
 }
 
-// reference is a placeholder in the params of a resource that needs an output
-// of another one.
+// reference is a placeholder in the params of a resource that needs an output of another
+// resource.
 type reference struct {
 	to *instance
-	// name is what the workload that wrote the params calls the other one.
+	// name is the name of the other resource in the workload that wrote the params.
 	name string
 	pos  object.Pos
 }
@@ -142,5 +141,5 @@ func (m *member) extra(fields ...string) object.Path {
 	if m.source.Spec.Score {
 		return append(object.Fields("metadata"), object.Fields(fields...)...)
 	}
-	return m.at(fields...)
+	return m.path(fields...)
 }

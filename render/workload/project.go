@@ -18,25 +18,25 @@ import (
 
 // CheckConfig reports the fields of spec.workloads.config that no provisioner declares. That is
 // an error if a field of a similar name is declared, and otherwise a warning. If a provisioner
-// declares none and so may read any field, the error is a warning and the warning is not
-// reported.
+// declares no fields and so may read any, the error becomes a warning and the warning is left out.
 func CheckConfig(config spec.Workloads, provisioners []resource.Provisioner) (errs object.Errors) {
-	var known []string
-	unknown := false
+	var fields []string
+	anyField := false
 	for _, p := range provisioners {
-		known = append(known, p.Config...)
-		unknown = unknown || p.AnyConfig
+		fields = append(fields, p.Config...)
+		anyField = anyField || p.AnyConfig
 	}
 	for _, m := range config.Config.Members {
-		_, near := object.Nearest(m.Name, known)
-		if slices.Contains(known, m.Name) || unknown && !near || len(provisioners) == 0 {
+		_, near := object.Nearest(m.Name, fields)
+		readElsewhere := anyField && !near
+		if slices.Contains(fields, m.Name) || readElsewhere || len(provisioners) == 0 {
 			continue
 		}
 		e := &object.Error{
 			Stage: object.StageSpec, Pos: m.Pos, Path: object.Fields("spec", "workloads", "config", m.Name).String(),
-			Err: fmt.Errorf("no provisioner reads %q", m.Name), Hint: object.Suggest(m.Name, known),
+			Err: fmt.Errorf("no provisioner reads %q", m.Name), Hint: object.Suggest(m.Name, fields),
 		}
-		if !near || unknown {
+		if !near || anyField {
 			e.Severity = object.SeverityWarning
 		}
 		errs = append(errs, e)
@@ -53,13 +53,15 @@ func newMember(s Source) *member {
 	}}
 }
 
-// Join looks at all workloads of a project at once: which provisioner makes a resource, which
-// resources are the same, what refers to what, and which workload calls which. Two workloads of
-// one name are a mistake that render/spec reports; the first one counts here. The errors hold
-// warnings too, and no mistake of texts: those come from [Compilation.Finish], which needs the
-// outputs. Nothing is reported on calls to the workloads that broken names: mistakes that are
-// reported already keep those out of sources.
-func Join(sources []Source, config spec.Workloads, provisioners []resource.Provisioner, broken ...string) (*Project, object.Errors) {
+// Join relates the workloads of a project: it finds the provisioner of each resource, the resources
+// that several workloads share, references between resources, and calls between workloads. If two
+// workloads have one name, which render/spec reports, the first counts. The errors include
+// warnings. Mistakes in texts come from [Compilation.Finish], which needs the outputs. Calls to the
+// workloads in broken are not reported: mistakes that are reported already keep those workloads out
+// of sources.
+func Join(
+	sources []Source, config spec.Workloads, provisioners []resource.Provisioner, broken ...string,
+) (*Project, object.Errors) {
 	p := &Project{
 		broken: broken,
 		config: config, catalog: resource.NewCatalog(provisioners),
@@ -84,8 +86,8 @@ func Join(sources []Source, config spec.Workloads, provisioners []resource.Provi
 	for _, m := range p.members {
 		errs = append(errs, m.checkEnvironment()...)
 	}
-	instances, more := p.makeInstances()
-	errs = append(errs, more...)
+	instances, mistakes := p.makeInstances()
+	errs = append(errs, mistakes...)
 	for _, i := range instances {
 		errs = append(errs, p.match(i)...)
 		errs = append(errs, p.findService(i)...)
@@ -97,48 +99,47 @@ func Join(sources []Source, config spec.Workloads, provisioners []resource.Provi
 	errs = append(errs, p.findCalls()...)
 	ruled := func(m *member) bool { return m.network.Rules != nil }
 	if open := len(config.Policies) == 0; !open || slices.ContainsFunc(p.members, ruled) {
-		all := make([]*network.Workload, len(p.members))
+		networks := make([]*network.Workload, len(p.members))
 		for n, m := range p.members {
-			all[n] = m.network
+			networks[n] = m.network
 		}
-		errs = append(errs, network.Agree(all, open)...)
+		errs = append(errs, network.Agree(networks, open)...)
 	}
 
-	// Choose which workloads make what all share.
+	// Choose the workloads that make shared objects.
 	p.assignStores()
 	errs = append(errs, p.findPulls()...)
 	errs = append(errs, p.findServices()...)
 	return p, errs.Sorted()
 }
 
-// checkEnvironment reports a document that is for another environment than the one that is
-// rendered.
+// checkEnvironment reports a document that is for another environment than the rendered one.
 func (m *member) checkEnvironment() object.Errors {
-	own, selected := m.source.Spec.Environment, m.source.Context.Environment
-	if own.Value == "" || selected == "" || own.Value == selected {
+	environment, selected := m.source.Spec.Environment, m.source.Context.Environment
+	if environment.Value == "" || selected == "" || environment.Value == selected {
 		return nil
 	}
-	path := m.at("environment").String()
+	path := m.path("environment").String()
 	if m.source.Spec.Score {
 		path = "metadata.environment"
 	}
 	return object.Errors{{
-		Stage: object.StageSpec, Pos: own.Pos, Path: path,
-		Err:  fmt.Errorf("the workload %q is for %q, not for the environment %q", m.name(), own.Value, selected),
+		Stage: object.StageSpec, Pos: environment.Pos, Path: path,
+		Err:  fmt.Errorf("the workload %q is for %q, not for the environment %q", m.name(), environment.Value, selected),
 		Hint: "leave the file out, or remove environment so that it is for all",
 	}}
 }
 
-// identity is what makes two resources one.
+// identity identifies a shared resource: resources with equal fields are made once.
 type identity struct{ kind, class, id string }
 
 // makeInstances makes the resources of all workloads, each once, in the order of the workloads
 // and of their names.
 func (p *Project) makeInstances() ([]*instance, object.Errors) {
 	var (
-		all    []*instance
-		errs   object.Errors
-		shared = map[identity]*instance{}
+		instances []*instance
+		errs      object.Errors
+		shared    = map[identity]*instance{}
 	)
 	for _, m := range p.members {
 		resources := m.source.Spec.Resources
@@ -147,15 +148,15 @@ func (p *Project) makeInstances() ([]*instance, object.Errors) {
 			r := &resources[n]
 			key := identity{r.Type.Value, resource.Class(r), r.ID.Value}
 			i := &instance{owner: m, resource: r, shared: isShared(r)}
-			if first := shared[key]; i.shared && first != nil {
-				i = first
+			if same := shared[key]; i.shared && same != nil {
+				i = same
 				if p.follows(i.owner, m, map[*member]bool{}) {
-					i.owner, i.resource = m, r // All objects of the other come after this one.
+					i.owner, i.resource = m, r // All objects of the other workload come after m.
 				}
 				errs = append(errs, i.takeParams(m, r)...)
 			} else {
 				errs = append(errs, i.takeParams(m, r)...)
-				all = append(all, i)
+				instances = append(instances, i)
 			}
 			if i.shared {
 				shared[key] = i
@@ -163,7 +164,7 @@ func (p *Project) makeInstances() ([]*instance, object.Errors) {
 			m.instances[n] = i
 		}
 	}
-	return all, errs
+	return instances, errs
 }
 
 // follows reports whether m comes after another workload, directly or through those that it
@@ -172,7 +173,7 @@ func (p *Project) follows(m, other *member, seen map[*member]bool) bool {
 	seen[m] = true
 	return slices.ContainsFunc(m.source.Spec.DependsOn, func(d score.Text) bool {
 		next := p.byName[d.Value]
-		return next == other || next != nil && !seen[next] && p.follows(next, other, seen)
+		return next == other || (next != nil && !seen[next] && p.follows(next, other, seen))
 	})
 }
 
@@ -203,23 +204,23 @@ func (i *instance) takeParams(m *member, r *score.Resource) object.Errors {
 }
 
 // assignStores chooses the workload that makes the store of the environment: the first by name
-// that has a resource, and one in each namespace if the store belongs to a namespace. It is not
-// the first with a secret: which outputs are secret is known only when all is made, and a
-// workload must not have to wait for the others.
+// that has a resource, and one in each namespace if the store belongs to a namespace. It does not
+// look for the first with a secret: the secret outputs are known only when all resources are made,
+// and a workload must not have to wait for the others.
 func (p *Project) assignStores() {
 	secrets := p.config.Secrets
 	if secrets.Provider.Kind == object.KindNone || secrets.Backend != spec.BackendExternalSecrets {
 		return
 	}
-	owned := map[string]bool{}
+	assigned := map[string]bool{}
 	for _, m := range p.members {
 		namespace := ""
 		if secrets.StoreKind == storeOfNamespace {
 			namespace = m.source.Context.Namespace
 		}
-		if (len(m.instances) > 0 || m.readsSecrets()) && !owned[namespace] {
+		if (len(m.instances) > 0 || m.readsSecrets()) && !assigned[namespace] {
 			m.ownsStore = true
-			owned[namespace] = true
+			assigned[namespace] = true
 		}
 	}
 }
@@ -247,7 +248,8 @@ func (p *Project) match(i *instance) object.Errors {
 // knows only the position of the params. A provisioner of a platform may lead elsewhere.
 func (i *instance) checkRoute() object.Errors {
 	r := i.resource
-	if r.Type.Value != network.TypeRoute || i.entry.Name != spec.DefaultProvisioners || len(i.owner.source.Spec.Ports) > 0 || i.owner.source.Partial {
+	ours := r.Type.Value == network.TypeRoute && i.entry.Name == spec.DefaultProvisioners
+	if !ours || len(i.owner.source.Spec.Ports) > 0 || i.owner.source.Partial {
 		return nil
 	}
 	i.broken = true
@@ -262,26 +264,26 @@ func (i *instance) checkRoute() object.Errors {
 // with.
 func (p *Project) findPulls() object.Errors {
 	var errs object.Errors
-	from := p.config.Images.PullSecretsFrom
-	if p.config.Secrets.Backend == spec.BackendKubernetes || len(from) == 0 {
+	sources := p.config.Images.PullSecretsFrom
+	if p.config.Secrets.Backend == spec.BackendKubernetes || len(sources) == 0 {
 		return nil
 	}
-	pulls := make(map[string]resource.Reference, len(from))
-	for _, name := range object.SortedKeys(from) {
-		at, err := referenceTo(&p.config.Secrets, from[name], "")
+	pulls := make(map[string]resource.Reference, len(sources))
+	for _, name := range object.SortedKeys(sources) {
+		ref, err := referenceTo(&p.config.Secrets, sources[name], "")
 		if err != nil {
-			err.Stage, err.Pos = object.StageSpec, from[name].Pos
+			err.Stage, err.Pos = object.StageSpec, sources[name].Pos
 			err.Path = object.Fields("spec", "workloads", "images", "pullSecretsFrom", name).String()
 			errs = append(errs, err)
 			continue
 		}
-		pulls[name] = at
+		pulls[name] = ref
 	}
-	made := map[string]bool{}
+	assigned := map[string]bool{}
 	for _, m := range p.members {
-		if namespace := m.source.Context.Namespace; !made[namespace] {
+		if namespace := m.source.Context.Namespace; !assigned[namespace] {
 			m.pulls = pulls
-			made[namespace] = true
+			assigned[namespace] = true
 		}
 	}
 	return errs

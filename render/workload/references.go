@@ -13,8 +13,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/resource"
 )
 
-// refer finds what the params of i refer to, and reports placeholders that cannot be resolved.
-// Then i is broken.
+// refer finds the resources that the params of i refer to, and reports placeholders that cannot be
+// resolved, which break i.
 func (i *instance) refer() object.Errors {
 	if i.writer == nil {
 		return nil
@@ -27,7 +27,8 @@ func (i *instance) refer() object.Errors {
 		}}
 	}
 	s := scope{member: i.writer, result: func(*instance) *resource.Result { return nil }}
-	_, _, errs := mapTexts(i.params, i.writer.paramsPath(i.written), func(v object.Value, path object.Path) (object.Value, bool, object.Errors) {
+	path := i.writer.paramsPath(i.written)
+	_, _, errs := mapTexts(i.params, path, func(v object.Value, path object.Path) (object.Value, bool, object.Errors) {
 		_, ok, errs := s.expand(v.Text, position{pos: v.Pos, path: path.String})
 		if !ok && errs.Err() == nil {
 			i.collect(v)
@@ -63,7 +64,7 @@ func reportCycles(instances []*instance) object.Errors {
 // walk goes through resources along their references, depth first.
 type walk struct {
 	state map[*instance]int
-	// steps are the references on the way here.
+	// steps are the references from the first resource to the current one.
 	steps []step
 	errs  object.Errors
 }
@@ -96,18 +97,18 @@ func (w *walk) visit(i *instance) {
 
 // report adds an error for the cycle that begins and ends at i.
 func (w *walk) report(i *instance) {
-	circle := w.steps
-	for circle[0].from != i {
-		circle = circle[1:]
+	cycle := w.steps
+	for cycle[0].from != i {
+		cycle = cycle[1:]
 	}
-	one := true
-	for _, s := range circle {
-		one = one && s.from.owner == i.owner
+	sameOwner := true
+	for _, s := range cycle {
+		sameOwner = sameOwner && s.from.owner == i.owner
 	}
 
 	// Resources of several workloads need the names of those too.
 	name := func(i *instance) string {
-		if one {
+		if sameOwner {
 			return i.resource.Name
 		}
 		return i.owner.name() + "." + i.resource.Name
@@ -116,10 +117,10 @@ func (w *walk) report(i *instance) {
 	// Write the cycle, and a note for each of its references.
 	var b strings.Builder
 	e := &object.Error{
-		Stage: object.StageSpec, Pos: circle[0].pos, Path: i.writer.paramsPath(i.written).String(),
+		Stage: object.StageSpec, Pos: cycle[0].pos, Path: i.writer.paramsPath(i.written).String(),
 		Hint: "remove one of these placeholders",
 	}
-	for _, s := range circle {
+	for _, s := range cycle {
 		s.from.broken = true
 		fmt.Fprintf(&b, "%s (%s) -> ", name(s.from), s.pos)
 		e.Notes = append(e.Notes, object.Note{Pos: s.pos, Text: fmt.Sprintf("%s refers to %s", name(s.from), name(s.to))})

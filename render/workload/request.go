@@ -15,6 +15,26 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
+// Request is a request for resources to one module of provisioners.
+type Request struct {
+	// Module is the index of the module in the project's list.
+	Module int
+	// Context is the context of the workload that owns the resources: of the workload that
+	// is compiled, or of the first that shares them. The request is evaluated in it, and the
+	// ids of nodes begin with its name, so that a shared resource is the same for every
+	// workload.
+	Context object.Context
+	// Input is the input of the module (schema.#Requests). Its parts have the
+	// positions of what the user wrote.
+	Input object.Value
+	// InputPath is the path of Input in the document of that workload.
+	InputPath object.Path
+	// Resources are the keys of Input.resources, sorted.
+	Resources []string
+
+	owner *member
+}
+
 // requested is one resource of a request with its params resolved.
 type requested struct {
 	instance *instance
@@ -22,10 +42,9 @@ type requested struct {
 }
 
 // requests returns requests for resources: one for each module and workload that owns some of
-// them. They are sorted, so that what several workloads share is made in the same context for
-// every workload.
-func (p *Project) requests(all []requested) []Request {
-	slices.SortFunc(all, func(a, b requested) int {
+// them. They are sorted, so that shared resources are made in the same context for every workload.
+func (p *Project) requests(resources []requested) []Request {
+	slices.SortFunc(resources, func(a, b requested) int {
 		return cmp.Or(
 			strings.Compare(a.instance.owner.name(), b.instance.owner.name()),
 			cmp.Compare(a.instance.entry.Module, b.instance.entry.Module),
@@ -34,16 +53,16 @@ func (p *Project) requests(all []requested) []Request {
 	})
 
 	var out []Request
-	for len(all) > 0 {
-		first := all[0].instance
-		n := slices.IndexFunc(all, func(a requested) bool {
+	for len(resources) > 0 {
+		first := resources[0].instance
+		n := slices.IndexFunc(resources, func(a requested) bool {
 			return a.instance.owner != first.owner || a.instance.entry.Module != first.entry.Module
 		})
 		if n < 0 {
-			n = len(all)
+			n = len(resources)
 		}
-		out = append(out, p.request(all[:n]))
-		all = all[n:]
+		out = append(out, p.request(resources[:n]))
+		resources = resources[n:]
 	}
 	return out
 }
@@ -58,22 +77,22 @@ func (p *Project) request(all []requested) Request {
 	}
 	r := Request{
 		Module: all[0].instance.entry.Module, Context: owner.source.Context, owner: owner,
-		InputPath: owner.at(), Resources: make([]string, 0, len(all)),
+		InputPath: owner.path(), Resources: make([]string, 0, len(all)),
 	}
 
 	// Each resource has its provisioner, its description and its params.
 	resources := generate.MapOf(pos)
 	ports := portsOf(owner.network)
 	for _, a := range all {
-		name, at := a.instance.resource.Name, a.instance.resource.Pos
+		name, resourcePos := a.instance.resource.Name, a.instance.resource.Pos
 		params := a.params
 		if params.Kind != object.KindMap {
-			params = generate.MapOf(at)
+			params = generate.MapOf(resourcePos)
 		}
 		r.Resources = append(r.Resources, name)
-		resources.Members = append(resources.Members, object.Member{Name: name, Pos: at, Value: generate.MapOf(at,
+		resources.Members = append(resources.Members, object.Member{Name: name, Pos: resourcePos, Value: generate.MapOf(resourcePos,
 			generate.IntMember("provisioner", a.instance.entry.Index, a.instance.resource.Type.Pos),
-			object.Member{Name: "resource", Pos: at, Value: p.describe(a, ports)},
+			object.Member{Name: "resource", Pos: resourcePos, Value: p.describe(a, ports)},
 			object.Member{Name: "params", Pos: params.Pos, Value: params},
 		)})
 	}
@@ -90,14 +109,14 @@ func (p *Project) request(all []requested) Request {
 // none is left, or if the errors are about something else.
 func (r Request) Without(errs object.Errors) Request {
 	wrong := func(name string) bool {
-		at := append(r.InputPath, object.Fields("resources", name)...).String()
+		path := append(r.InputPath, object.Fields("resources", name)...).String()
 		return slices.ContainsFunc(errs, func(e *object.Error) bool {
-			return object.Within(e.Path, at)
+			return object.Within(e.Path, path)
 		})
 	}
-	all := len(r.Resources)
+	before := len(r.Resources)
 	r.Resources = slices.DeleteFunc(slices.Clone(r.Resources), wrong)
-	if len(r.Resources) == all {
+	if len(r.Resources) == before {
 		r.Resources = nil
 		return r
 	}
@@ -158,11 +177,11 @@ func (p *Project) describe(a requested, ports object.Value) object.Value {
 // users returns the workloads that have the resource i (schema.#Resource), by name.
 func (p *Project) users(i *instance) object.Value {
 	out := object.Value{Kind: object.KindList, Pos: i.resource.Pos}
-	all := []*member{i.owner}
+	candidates := []*member{i.owner}
 	if i.shared {
-		all = p.members
+		candidates = p.members
 	}
-	for _, m := range all {
+	for _, m := range candidates {
 		if slices.Contains(m.instances, i) {
 			out.Items = append(out.Items, generate.MapOf(i.resource.Pos,
 				generate.StringMember("name", m.name(), i.resource.Pos),
@@ -188,24 +207,4 @@ func portOf(p score.Port) object.Value {
 		generate.IntMember("target", cmp.Or(p.Target, p.Port), p.Pos),
 		generate.StringMember("protocol", cmp.Or(p.Protocol, "TCP"), p.Pos),
 	)
-}
-
-// Request is a request for resources to one module of provisioners.
-type Request struct {
-	// Module is the index of the module in the project's list.
-	Module int
-	// Context is that of the workload that owns the resources: the one that is
-	// compiled, or the first of those that share them. It is to be evaluated with
-	// this one, and the ids of nodes begin with its name, so that what is shared
-	// is the same for every workload.
-	Context object.Context
-	// Input is the input of the module (schema.#Requests). Its parts have the
-	// positions of what the user wrote.
-	Input object.Value
-	// InputPath is where Input stands in the document of that workload.
-	InputPath object.Path
-	// Resources are the keys of Input.resources, sorted.
-	Resources []string
-
-	owner *member
 }

@@ -15,13 +15,13 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// scope is what the placeholders of one workload reach.
+// scope resolves the placeholders of one workload.
 type scope struct {
 	member *member
-	// alone is set where the project has no other workload: what a call leads to is
-	// not in this render then, and that by itself is nothing to warn of.
+	// alone is set if the project has no other workload: the target of a call is not in
+	// this render then, and that by itself deserves no warning.
 	alone bool
-	// result is what became of a resource, nil where it is not made: not yet, or
+	// result returns the result of a resource, or nil if it is not made: not yet, or
 	// not at all for a reason that is reported elsewhere.
 	result func(*instance) *resource.Result
 	// secret names the reference behind a sensitive output, by the name that
@@ -29,7 +29,7 @@ type scope struct {
 	secret func(resource, output string, at resource.Reference) *generate.Secret
 }
 
-// position is where a text is.
+// position is the place of a text in a file and in a document.
 type position struct {
 	pos  object.Pos
 	path func() string
@@ -40,28 +40,28 @@ type position struct {
 }
 
 // sensitive reports whether the text is below the name of a secret.
-func (at position) sensitive() bool {
-	path, ok := object.ReadPath(at.path())
+func (p position) sensitive() bool {
+	path, ok := object.ReadPath(p.path())
 	return ok && slices.ContainsFunc(path, func(s object.Step) bool { return object.SensitiveName(s.Name) })
 }
 
 // within returns the position of the byte at offset in the text raw.
-func (at position) within(raw string, offset int) object.Pos {
-	if !at.lines || !at.pos.IsValid() {
-		return at.pos
+func (p position) within(raw string, offset int) object.Pos {
+	if !p.lines || !p.pos.IsValid() {
+		return p.pos
 	}
 	before := raw[:min(offset, len(raw))]
-	pos := at.pos
+	pos := p.pos
 	if n := strings.Count(before, "\n"); n > 0 {
 		pos.Line += n
-		pos.Column = 1 + at.indent
+		pos.Column = 1 + p.indent
 		before = before[strings.LastIndexByte(before, '\n')+1:]
 	}
 	pos.Column += len(before)
 	return pos
 }
 
-// inContent returns the position of the content of a file that is written in the document.
+// inContent returns the position of the content of a file that the document itself holds.
 func inContent(f score.File, path func() string) position {
 	return position{pos: f.Content.Pos, path: path, lines: f.Indent > 0, indent: f.Indent}
 }
@@ -88,7 +88,7 @@ func mistake(hint, format string, args ...any) *object.Error {
 	return &object.Error{Err: fmt.Errorf(format, args...), Hint: hint}
 }
 
-// secretIn returns the mistake of a secret in a text that cannot hold one. The argument resource
+// secretIn returns the mistake of a text that holds a secret and must not. The argument resource
 // is the name of the resource that has the text, or "".
 func secretIn(pos object.Pos, path, what, resource string) *object.Error {
 	e := &object.Error{
@@ -103,34 +103,37 @@ func secretIn(pos object.Pos, path, what, resource string) *object.Error {
 }
 
 // mapTexts returns v, in which each text that may hold a placeholder is replaced by the result of
-// f. It returns false if f did for any of them. Names of maps are left unchanged, as Score wants.
-func mapTexts(v object.Value, path object.Path, f func(object.Value, object.Path) (object.Value, bool, object.Errors)) (object.Value, bool, object.Errors) {
+// expand. It returns false if expand returned false for any text. Names of maps are left
+// unchanged, as Score wants.
+func mapTexts(
+	v object.Value, path object.Path, expand func(object.Value, object.Path) (object.Value, bool, object.Errors),
+) (object.Value, bool, object.Errors) {
 	var errs object.Errors
-	all := true
+	complete := true
 	switch v.Kind {
 	case object.KindString:
 		if strings.IndexByte(v.Text, '$') >= 0 {
-			return f(v, path)
+			return expand(v, path)
 		}
 	case object.KindList:
 		items := make([]object.Value, len(v.Items))
 		for n, item := range v.Items {
-			out, ok, more := mapTexts(item, path.Append(object.Index(n)), f)
+			out, ok, mistakes := mapTexts(item, path.Append(object.Index(n)), expand)
 			items[n] = out
-			all = all && ok
-			errs = append(errs, more...)
+			complete = complete && ok
+			errs = append(errs, mistakes...)
 		}
 		v.Items = items
 	case object.KindMap:
 		members := make([]object.Member, len(v.Members))
 		for n, m := range v.Members {
-			out, ok, more := mapTexts(m.Value, path.Append(object.Field(m.Name)), f)
+			out, ok, mistakes := mapTexts(m.Value, path.Append(object.Field(m.Name)), expand)
 			members[n] = object.Member{Name: m.Name, Pos: m.Pos, Value: out}
-			all = all && ok
-			errs = append(errs, more...)
+			complete = complete && ok
+			errs = append(errs, mistakes...)
 		}
 		v.Members = members
 	default:
 	}
-	return v, all, errs
+	return v, complete, errs
 }

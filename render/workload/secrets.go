@@ -22,8 +22,8 @@ import (
 // rootSecrets begins the placeholders of secrets that the project declares.
 const rootSecrets = "secrets"
 
-// secretBinding returns what ${secrets.name.key} stands for, or ${secrets.name} for all of a
-// secret.
+// secretBinding returns the piece for ${secrets.name.key}, or for ${secrets.name}, which means all
+// of a secret.
 func (s scope) secretBinding(steps []string) ([]generate.Piece, *object.Error) {
 	bindings := s.member.config.Secrets.Bindings
 	if len(steps) == 0 || steps[0] == "" {
@@ -32,7 +32,8 @@ func (s scope) secretBinding(steps []string) ([]generate.Piece, *object.Error) {
 	b, ok := bindings[steps[0]]
 	switch {
 	case !ok && len(bindings) == 0:
-		return nil, mistake(fmt.Sprintf("declare %q under spec.workloads.secrets.bindings of %s", steps[0], spec.ProjectFile), "the project declares no secrets")
+		hint := fmt.Sprintf("declare %q under spec.workloads.secrets.bindings of %s", steps[0], spec.ProjectFile)
+		return nil, mistake(hint, "the project declares no secrets")
 	case !ok:
 		return nil, mistake(object.Suggest(steps[0], object.SortedKeys(bindings)), "the project declares no secret %q", steps[0])
 	case len(steps) > 2:
@@ -48,21 +49,22 @@ func (s scope) secretBinding(steps []string) ([]generate.Piece, *object.Error) {
 		return nil, mistake(object.Suggest(key, b.Keys), "the secret %q has no key %q", steps[0], key)
 	}
 
-	// The provider decides where it is read from.
-	at, err := referenceTo(&s.member.config.Secrets, spec.SecretSource{Provider: b.Provider, Secret: b.Secret, Version: b.Version, Key: key}, "")
+	// The provider decides the place that it is read from.
+	source := spec.SecretSource{Provider: b.Provider, Secret: b.Secret, Version: b.Version, Key: key}
+	ref, err := referenceTo(&s.member.config.Secrets, source, "")
 	if err != nil && err.Severity != object.SeverityWarning {
 		return nil, err
 	}
 	if s.secret == nil {
 		return nil, &object.Error{} // It is refused where texts are resolved.
 	}
-	p := s.secret(rootSecrets+"."+steps[0], cmp.Or(key, "value"), at)
+	p := s.secret(rootSecrets+"."+steps[0], cmp.Or(key, "value"), ref)
 	p.Written = strings.Join(append([]string{rootSecrets}, steps...), ".")
 	return []generate.Piece{{Secret: p}}, err
 }
 
-// What External Secrets can ask a provider for: Secret Manager of Google Cloud and of AWS,
-// Key Vault, and version 2 of the key-value engine of Vault.
+// The names and versions that External Secrets can ask a provider for: Secret Manager of Google
+// Cloud and of AWS, Key Vault, and version 2 of the key-value engine of Vault.
 var (
 	gcpWord      = regexp.MustCompile(`^[\w-]+$`)
 	awsWord      = regexp.MustCompile(`^[\w/+=.@:-]+$`)
@@ -81,7 +83,7 @@ type word struct {
 
 func (w word) matches(text string) bool { return len(text) <= w.most && w.pattern.MatchString(text) }
 
-// naming is how a provider names secrets and their versions.
+// naming describes the names of secrets and of versions that a provider accepts.
 type naming struct {
 	name, version word
 	// expected describes both, for messages.
@@ -102,9 +104,9 @@ func namingOf(provider string) naming {
 	}
 }
 
-// referenceTo returns where a secret is read from: a store, or a Secret of the namespace if its
-// provider is local or the backend of the environment is kubernetes. A Secret has the key
-// fallback if none is given, and a version is left out with a warning.
+// referenceTo returns the place that a secret is read from: a store, or a Secret of the namespace
+// if its provider is local or the backend of the environment is kubernetes. The key of a Secret is
+// fallback by default, and a version is left out with a warning.
 func referenceTo(config *spec.Secrets, s spec.SecretSource, fallback string) (resource.Reference, *object.Error) {
 	provider := cmp.Or(s.Provider, config.DefaultProvider)
 	google, name, version := "", "", ""
@@ -113,39 +115,31 @@ func referenceTo(config *spec.Secrets, s spec.SecretSource, fallback string) (re
 	}
 	if google != "" {
 		if version != "" && s.Version != "" && version != s.Version {
-			return resource.Reference{}, mistake("write one of them", "the secret is version %q by its name, and version %q beside it", version, s.Version)
+			return resource.Reference{}, mistake("write one of them",
+				"the secret is version %q by its name, and version %q beside it", version, s.Version)
 		}
 		s.Secret, s.Version = name, cmp.Or(version, s.Version)
 	}
 	if provider == spec.ProviderLocal || config.Backend == spec.BackendKubernetes {
-		key := cmp.Or(s.Key, fallback)
-		switch {
-		case len(validation.IsDNS1123Subdomain(s.Secret)) > 0:
-			return resource.Reference{}, mistake("lay the name of a Secret over it for the environment: secret: NAME", "the secret is read from a Secret of the namespace, and %q is no name of one", s.Secret)
-		case key == "" || len(validation.IsConfigMapKey(key)) > 0:
-			return resource.Reference{}, mistake("name the key that the Secret has", "the secret is read from the Secret %q of the namespace, and %q is no key of one", s.Secret, key)
-		}
-		var err *object.Error
-		if s.Version != "" && s.Version != "latest" {
-			err = mistake("lay version: null over it for the environment", "the version is left out: the backend kubernetes reads the Secret %q, which has no versions", s.Secret)
-			err.Severity = object.SeverityWarning
-		}
-		return resource.Reference{Kubernetes: true, Key: s.Secret, Property: key}, err
+		return secretOfNamespace(s, fallback)
 	}
 
-	// A store has the secret. The provider decides which one.
+	// A store has the secret. The provider chooses the store.
 	out := resource.Reference{Provider: provider, Key: s.Secret, Property: s.Key, Version: s.Version}
 	if out.Version == "latest" {
 		out.Version = "" // Not all providers know the word; without a version, all give the newest.
 	}
 	if provider == "" {
 		if len(config.Providers) > 0 {
-			return out, mistake("write provider, or set spec.workloads.secrets.defaultProvider", "the secret names no provider, and the project has several (%s)", strings.Join(object.SortedKeys(config.Providers), ", "))
+			providers := strings.Join(object.SortedKeys(config.Providers), ", ")
+			return out, mistake("write provider, or set spec.workloads.secrets.defaultProvider",
+				"the secret names no provider, and the project has several (%s)", providers)
 		}
 		return out, nil
 	}
 	if _, ok := config.Providers[provider]; !ok {
-		return out, mistake(fmt.Sprintf("set spec.workloads.secrets.providers.%s of %s, such as {store: NAME}", provider, spec.ProjectFile), "the project has no store for the provider %q", provider)
+		hint := fmt.Sprintf("set spec.workloads.secrets.providers.%s of %s, such as {store: NAME}", provider, spec.ProjectFile)
+		return out, mistake(hint, "the project has no store for the provider %q", provider)
 	}
 
 	// Each provider has its own rules for names.
@@ -161,21 +155,42 @@ func referenceTo(config *spec.Secrets, s spec.SecretSource, fallback string) (re
 	return out, checkGoogle(config, google)
 }
 
+// secretOfNamespace returns the reference to a key of a Secret in the namespace of the workload.
+func secretOfNamespace(s spec.SecretSource, fallback string) (resource.Reference, *object.Error) {
+	key := cmp.Or(s.Key, fallback)
+	switch {
+	case len(validation.IsDNS1123Subdomain(s.Secret)) > 0:
+		return resource.Reference{}, mistake("lay the name of a Secret over it for the environment: secret: NAME",
+			"the secret is read from a Secret of the namespace, and %q is no name of one", s.Secret)
+	case key == "" || len(validation.IsConfigMapKey(key)) > 0:
+		return resource.Reference{}, mistake("name the key that the Secret has",
+			"the secret is read from the Secret %q of the namespace, and %q is no key of one", s.Secret, key)
+	}
+	var err *object.Error
+	if s.Version != "" && s.Version != "latest" {
+		err = mistake("lay version: null over it for the environment",
+			"the version is left out: the backend kubernetes reads the Secret %q, which has no versions", s.Secret)
+		err.Severity = object.SeverityWarning
+	}
+	return resource.Reference{Kubernetes: true, Key: s.Secret, Property: key}, err
+}
+
 // checkGoogle returns a mistake if the full name of a secret has another Google project than the
-// store of the provider, which reads those of its own alone, or a warning if that of the store is not
-// known.
+// store of the provider, which reads only secrets of its own project. It returns a warning if the
+// project of the store is not known.
 func checkGoogle(config *spec.Secrets, project string) *object.Error {
 	store := config.Providers["gcp"].StoreName
-	own := ""
+	stored := ""
 	if store == config.StoreName {
 		v, _ := config.Provider.Lookup(object.Fields("gcp", "projectID"))
-		own = v.Text
+		stored = v.Text
 	}
-	if project == "" || project == own {
+	if project == "" || project == stored {
 		return nil
 	}
-	err := mistake("write the name of the secret alone, if that is the project of the store", "the secret is one of the Google project %q, and the store %q reads those of its own", project, store)
-	if own == "" {
+	err := mistake("write the name of the secret alone, if that is the project of the store",
+		"the secret is one of the Google project %q, and the store %q reads those of its own", project, store)
+	if stored == "" {
 		err.Severity = object.SeverityWarning
 	}
 	return err

@@ -52,16 +52,16 @@ func Mentioned(s Source) []string {
 	return object.SortedKeys(found)
 }
 
-// variable returns what ${NAME} stands for: text that is not read again. No message shows a value
+// variable returns the pieces that replace ${NAME}: text that is not read again. No message shows a value
 // or a default, as both may be passwords.
 func (s scope) variable(v placeholder.Variable) ([]generate.Piece, *object.Error) {
 	if v.Unknown {
 		return nil, mistake("write ${"+v.Name+"} or ${"+v.Name+":-default}, with a default that refers to nothing; $${…} is the text itself",
 			"this form of a reference to a variable is not known")
 	}
-	value, given := s.member.source.Variables[v.Name]
+	value, isSet := s.member.source.Variables[v.Name]
 	switch {
-	case value != "" || given && v.Default == nil:
+	case value != "" || isSet && v.Default == nil:
 		return []generate.Piece{{Literal: value, Verbatim: true}}, nil
 	case v.Default != nil:
 		return []generate.Piece{{Literal: *v.Default}}, nil
@@ -78,7 +78,7 @@ func (s scope) variable(v placeholder.Variable) ([]generate.Piece, *object.Error
 
 // warnScript warns of a default that is written into a script, which may have been meant
 // for the shell that runs it.
-func (m *member) warnScript(raw string, at position) (errs object.Errors) {
+func (m *member) warnScript(raw string, origin position) (errs object.Errors) {
 	if !strings.HasPrefix(raw, "#!") {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (m *member) warnScript(raw string, at position) (errs object.Errors) {
 			continue
 		}
 		errs = append(errs, &object.Error{
-			Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: at.within(raw, p.Offset), Path: at.path(),
+			Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: origin.within(raw, p.Offset), Path: origin.path(),
 			Err:  fmt.Errorf("the default of %s is written into the script: its shell sees no variable here", v),
 			Hint: fmt.Sprintf("write $${%s:-…} to leave it to the shell, or noExpand: true for the whole file", v.Name),
 		})
