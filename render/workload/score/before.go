@@ -12,11 +12,11 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// before decodes which containers wait for this one.
+// before decodes the containers that wait for this container.
 func (p part) before() []Before {
 	var out []Before
 	for _, e := range p.entries() {
-		out = append(out, Before{Container: e.name, Pos: e.namePos, Ready: e.get("ready").Text})
+		out = append(out, Before{Container: e.name, Pos: e.namePos, Ready: e.field("ready").Text})
 	}
 	slices.SortFunc(out, func(a, b Before) int { return strings.Compare(a.Container, b.Container) })
 	return out
@@ -26,42 +26,42 @@ func (p part) before() []Before {
 type wait struct {
 	container string
 	before    Before
-	at        *location
+	loc       *location
 }
 
-// checkOrder checks that containers can start: the named containers exist, and none waits for
-// itself. Without a cycle some container waits for others and none waits for it, so that
-// something starts last.
+// checkOrder checks that containers can start: the containers in before exist, and no container
+// waits for itself. If containers wait and there is no cycle, one of them waits for no other, so
+// that the start has a beginning.
 func (d *decoder) checkOrder(names map[string]bool, waits []wait) {
-	next := map[string][]wait{}
+	waiting := map[string][]wait{}
 	slices.SortFunc(waits, func(a, b wait) int {
 		return cmp.Or(strings.Compare(a.container, b.container), strings.Compare(a.before.Container, b.before.Container))
 	})
-	var known []string
+	var existing []string
 	if len(waits) > 0 {
-		known = object.SortedKeys(names)
+		existing = object.SortedKeys(names)
 	}
 	for _, w := range waits {
 		switch {
 		case w.before.Container == w.container:
-			d.fail(w.before.Pos, w.at, "name the container that waits", "container %s comes before itself", shown(w.container))
+			d.failAt(w.before.Pos, w.loc, "name the container that waits", "container %s comes before itself", shown(w.container))
 		case !names[w.before.Container]:
-			d.fail(w.before.Pos, w.at, suggest(w.before.Container, known), "there is no container %s", shown(w.before.Container))
+			d.failAt(w.before.Pos, w.loc, suggest(w.before.Container, existing), "there is no container %s", shown(w.before.Container))
 		default:
-			next[w.container] = append(next[w.container], w)
+			waiting[w.container] = append(waiting[w.container], w)
 		}
 	}
-	c := cycles{decoder: d, next: next, state: map[string]visit{}}
+	c := cycles{decoder: d, next: waiting, state: map[string]visit{}}
 	for _, w := range waits {
 		c.walk(w.container)
 	}
 }
 
-// visit is how far a container was followed.
+// visit records whether the walk has entered and left a container.
 type visit int
 
 const (
-	unseen visit = iota
+	unseen visit = iota // not entered
 	open
 	closed
 )
@@ -81,27 +81,26 @@ func (c *cycles) walk(name string) {
 	c.state[name] = open
 	c.trail = append(c.trail, name)
 	for _, w := range c.next[name] {
-		switch to := w.before.Container; c.state[to] {
+		switch next := w.before.Container; c.state[next] {
 		case unseen:
-			c.walk(to)
+			c.walk(next)
 		case open:
-			circle := append(slices.Clone(c.trail[slices.Index(c.trail, to):]), to)
-			c.fail(w.before.Pos, w.at, "remove one of them", "cycle: %s", arrows(circle))
+			cycle := append(slices.Clone(c.trail[slices.Index(c.trail, next):]), next)
+			c.failAt(w.before.Pos, w.loc, "remove one of them", "cycle: %s", arrows(cycle))
 		default:
-			// What is done has no circle that goes through here.
+			// A closed container is in no other cycle through here.
 		}
 	}
 	c.state[name] = closed
 	c.trail = c.trail[:len(c.trail)-1]
 }
 
-// arrows returns a cycle with arrows between the names. It leaves out some names if there are
-// many.
+// arrows returns a cycle with arrows between the names. It leaves out some names of a long cycle.
 func arrows(names []string) string {
 	const most = 10
 	if len(names) > most {
-		more := fmt.Sprintf("(%d more)", len(names)-most)
-		names = append(append(slices.Clone(names[:most-1]), more), names[len(names)-1])
+		omitted := fmt.Sprintf("(%d more)", len(names)-most)
+		names = append(append(slices.Clone(names[:most-1]), omitted), names[len(names)-1])
 	}
 	return strings.Join(names, " -> ")
 }

@@ -24,21 +24,22 @@ func (d *decoder) decodeCloudIdentity(p part) {
 	if !p.given() {
 		return
 	}
-	azure := p.get("azure")
+	azure := p.field("azure")
 	client := azure
 	if azure.Kind == object.KindMap {
-		client = azure.get("clientId")
-		azure.get("tenantId").addAnnotation(azureTenant)
+		client = azure.field("clientId")
+		azure.field("tenantId").addAnnotation(azureTenant)
 	}
-	p.get("gcp").addAnnotation("iam.gke.io/gcp-service-account")
-	p.get("aws").addAnnotation("eks.amazonaws.com/role-arn")
+	p.field("gcp").addAnnotation("iam.gke.io/gcp-service-account")
+	p.field("aws").addAnnotation("eks.amazonaws.com/role-arn")
 	client.addAnnotation(azureClient)
+
 	// A null of an environment takes an identity away.
 	if len(p.Members) > 1 {
-		p.fail("", "expected one of gcp, aws and azure, got %d", len(p.Members))
+		p.reject("", "expected one of gcp, aws and azure, got %d", len(p.Members))
 	}
 	if d.out.ServiceAccount.Existing {
-		p.fail("annotate the account where it is made, and remove identity",
+		p.reject("annotate the account where it is made, and remove identity",
 			"an identity is an annotation of the service account, and one that exists already is left as it is")
 	}
 }
@@ -49,10 +50,12 @@ func (p part) addAnnotation(annotation string) {
 		return
 	}
 	account := &p.out.ServiceAccount
-	t := p.text()
+	t := p.asText()
+
+	// Insert it in the order of names.
 	i, twice := slices.BinarySearchFunc(account.Annotations, Pair{Name: annotation}, comparePairs)
 	if twice {
-		p.fail("remove the annotation", "the annotation %s of the service account is written too, in line %d",
+		p.reject("remove the annotation", "the annotation %s of the service account is written too, in line %d",
 			annotation, account.Annotations[i].NamePos.Line)
 		return
 	}
@@ -61,18 +64,21 @@ func (p part) addAnnotation(annotation string) {
 
 // useAzure labels the pods of an account with an identity of azure, which may also come from an
 // annotation of the author: the webhook of AKS finds the pods by the label.
+// Labels of the author stay.
 func (d *decoder) useAzure() {
 	account := d.out.ServiceAccount.Annotations
-	at, ok := slices.BinarySearchFunc(account, Pair{Name: azureClient}, comparePairs)
+	client, ok := slices.BinarySearchFunc(account, Pair{Name: azureClient}, comparePairs)
 	if !ok {
 		return
 	}
 	if i, ok := slices.BinarySearchFunc(d.out.Labels, Pair{Name: azureLabel}, comparePairs); ok {
 		if v := d.out.Labels[i].Value; v.Value != "true" {
-			d.fail(v.Pos, (*location)(nil).To(d.extra(), "labels", azureLabel), "remove the label", "%s keeps pods from the identity of azure: the label must be %q", shown(v.Value), "true")
+			hint := "remove the label"
+			loc := (*location)(nil).To(d.extra(), "labels", azureLabel)
+			d.failAt(v.Pos, loc, hint, "%s keeps pods from the identity of azure: the label must be %q", shown(v.Value), "true")
 		}
 		return
 	}
-	pos := account[at].NamePos
+	pos := account[client].NamePos
 	d.out.PodLabels = []Pair{{Name: azureLabel, NamePos: pos, Value: Text{Value: "true", Pos: pos}}}
 }

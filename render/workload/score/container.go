@@ -14,34 +14,34 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/placeholder"
 )
 
-// decodeContainers decodes all containers. The argument more has the extras of those of a Score
-// file, by name.
-func (d *decoder) decodeContainers(p, more part) {
+// decodeContainers decodes all containers. The argument extras holds the extras of the containers
+// of a Score file, by name.
+func (d *decoder) decodeContainers(p, extras part) {
 	if !p.given() {
 		return
 	}
 	names := map[string]bool{}
 	entries := p.entries()
 	var waits []wait
-	var own []string
+	var written []string
 	for _, m := range p.Members {
 		names[m.Name] = true
 		if !d.overlaid(m.Value) {
-			own = append(own, m.Name)
+			written = append(written, m.Name)
 		}
 	}
 
-	// Decode each, and remember which containers wait.
+	// Decode each, and remember the containers that wait.
 	for i, e := range entries {
-		c := e.container(more.get(e.name), own)
+		c := e.container(extras.field(e.name), written)
 		c.Order = i
 		d.out.Containers = append(d.out.Containers, c)
 		for _, b := range c.Before {
-			waits = append(waits, wait{e.name, b, e.at.To("before", b.Container)})
+			waits = append(waits, wait{e.name, b, e.loc.To("before", b.Container)})
 		}
 	}
 	if len(entries) == 0 {
-		p.fail("", "a workload has one container at least")
+		p.reject("", "a workload has one container at least")
 	}
 
 	// Check that they can start, in the order of their names.
@@ -49,94 +49,96 @@ func (d *decoder) decodeContainers(p, more part) {
 	d.checkOrder(names, waits)
 
 	// Extras belong to a container.
-	for _, m := range more.Members {
+	for _, m := range extras.Members {
 		if !names[m.Name] {
-			d.fail(m.Pos, more.at.To(m.Name), suggest(m.Name, object.SortedKeys(names)), "there is no container %s", shown(m.Name))
+			d.failAt(m.Pos, extras.loc.To(m.Name), suggest(m.Name, object.SortedKeys(names)), "there is no container %s", shown(m.Name))
 		}
 	}
 }
 
-// container decodes one container. The argument own has the names of the containers of the
-// document itself.
-func (e entry) container(more part, own []string) Container {
-	out := Container{Name: e.name, Pos: e.namePos, Image: e.get("image").image()}
-	e.completeHint(own)
+// container decodes one container. The argument written holds the names of the containers that
+// the document itself has.
+func (e entry) container(scoreExtras part, written []string) Container {
+	out := Container{Name: e.name, Pos: e.namePos, Image: e.field("image").image()}
+	e.completeHint(written)
 
 	// Fields of Score.
 	for _, list := range []struct {
-		name string
-		to   *[]Text
+		name  string
+		field *[]Text
 	}{{"command", &out.Command}, {"args", &out.Args}} {
-		p := e.get(list.name)
-		*list.to = p.texts()
+		p := e.field(list.name)
+		*list.field = p.texts()
 		p.warnLiterals(useVariable)
 	}
-	out.Variables, out.Secrets = e.get("variables").variables()
+	out.Variables, out.Secrets = e.field("variables").variables()
 	out.Files, out.Volumes = e.mounts()
-	out.Before = e.get("before").before()
-	e.get("resources").amounts(&out, false)
+	out.Before = e.field("before").before()
+	e.field("resources").amounts(&out, false)
 
 	// Extras stand in the container itself, or below the metadata of a Score file.
 	extras := e.part
 	base := part{decoder: e.decoder}
 	if e.doc.Score {
-		extras = more
-		extras.get("resources").amounts(&out, true)
+		extras = scoreExtras
+		extras.field("resources").amounts(&out, true)
 	}
 	for _, probe := range []struct {
-		name string
-		to   *object.Value
+		name  string
+		field *object.Value
 	}{{"livenessProbe", &out.LivenessProbe}, {"readinessProbe", &out.ReadinessProbe}, {"startupProbe", &out.StartupProbe}} {
 		if e.doc.Score {
-			base = e.get(probe.name)
+			base = e.field(probe.name)
 		}
-		*probe.to = e.probe(probe.name, base, extras.get(probe.name))
+		*probe.field = e.probe(probe.name, base, extras.field(probe.name))
 	}
-	out.SecurityContext = extras.get("securityContext").open(nothing)
+	out.SecurityContext = extras.field("securityContext").open(nothing)
 	out.Further = e.pullPolicy(extras.passed(containerPassed()))
 	return out
 }
 
 func nothing(string) string { return "" }
 
-// completeHint changes the hint for a container without an image. A container that an environment
-// or an option adds was probably meant to be one of the document.
-func (e entry) completeHint(own []string) {
-	near, ok := object.Nearest(e.name, own)
-	if !ok || !e.overlaid(e.Value) || e.get("image").given() {
+// completeHint changes the hint for a container without an image. A container that only an
+// environment or an option has was probably meant to be a container of the document.
+func (e entry) completeHint(written []string) {
+	near, ok := object.Nearest(e.name, written)
+	if !ok || !e.overlaid(e.Value) || e.field("image").given() {
 		return
 	}
-	at := e.at.To("image").Path().String()
-	for _, wrong := range e.Errs {
-		if wrong.Path == at {
-			wrong.Hint = fmt.Sprintf("did you mean the container %q?", near)
+	path := e.loc.To("image").Path().String()
+	for _, mistake := range e.Errs {
+		if mistake.Path == path {
+			mistake.Hint = fmt.Sprintf("did you mean the container %q?", near)
 		}
 	}
 }
 
-// pullPolicy adds the pull policy to what is passed on of a Score file. Score does not know
-// pullPolicy any more, but its meaning is clear in files that have it.
+// pullPolicy adds the pull policy to the fields of a Score file that are passed on. Score has
+// dropped pullPolicy, but its meaning is clear in files that have it.
 func (e entry) pullPolicy(passed object.Value) object.Value {
-	p := e.get("pullPolicy")
+	p := e.field("pullPolicy")
 	if !p.given() {
 		return passed
 	}
-	p.warn("write metadata.containers.NAME.imagePullPolicy", "Score has no pullPolicy; it is read as imagePullPolicy")
-	own := object.Value{Kind: object.KindMap, Pos: p.Pos, Members: []object.Member{{Name: "imagePullPolicy", Pos: p.Pos, Value: p.Value}}}
+	p.advise("write metadata.containers.NAME.imagePullPolicy", "Score has no pullPolicy; it is read as imagePullPolicy")
+	policy := object.Value{Kind: object.KindMap, Pos: p.Pos, Members: []object.Member{
+		{Name: "imagePullPolicy", Pos: p.Pos, Value: p.Value},
+	}}
 	if passed.Kind == object.KindNone {
-		return own
+		return policy
 	}
-	return own.Merge(passed)
+	return policy.Merge(passed)
 }
 
 // image decodes a reference to an image, and checks its form.
 func (p part) image() Text {
-	t := p.text()
+	t := p.asText()
 	switch {
 	case placeholder.HasRef(t.Value):
-		p.fail("write image: . and give it at deployment with --image", "placeholders are not expanded in an image")
+		p.reject("write image: . and give it at deployment with --image", "placeholders are not expanded in an image")
 	case strings.ContainsAny(t.Value, " \t\r\n"):
-		p.fail("", "an image cannot contain white space")
+		p.reject("", "an image cannot contain white space")
 	case t.Value != "" && t.Value != "." && !reference.MatchString(t.Value):
 		bare := strings.TrimRight(t.Value, ":@")
 		lower := strings.ToLower(t.Value)
@@ -149,11 +151,11 @@ func (p part) image() Text {
 		case reference.MatchString(lower):
 			hint = "write " + strconv.Quote(lower)
 		}
-		p.fail(hint, "expected an image such as ghcr.io/org/app:1.2, got %s", shown(t.Value))
+		p.reject(hint, "expected an image such as ghcr.io/org/app:1.2, got %s", shown(t.Value))
 	}
 	return t
 }
 
-// reference is an image as the runtimes of containers read it, see
+// reference matches an image as container runtimes read it, see
 // github.com/distribution/reference: the rule of #Image of our modules, with all digests.
 var reference = regexp.MustCompile(`^((\[[0-9a-fA-F:]+\]|[a-zA-Z0-9][-a-zA-Z0-9.]*)(:[0-9]+)?/)?[a-z0-9]+([._/-]+[a-z0-9]+)*(:[A-Za-z0-9_][-A-Za-z0-9_.]{0,127})?(@(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}))?$`)

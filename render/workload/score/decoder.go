@@ -14,8 +14,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// The tables that documents are held against, made when they are first needed: a project has
-// thousands of documents.
+// The tables that documents are checked against. They are made on first use, because a project
+// has thousands of documents.
 //
 //nolint:gochecknoglobals // constants
 var (
@@ -23,7 +23,7 @@ var (
 	scoreTable    = sync.OnceValue(func() document.Field { return kinds.Score().Root })
 	defaultsTable = sync.OnceValue(kinds.Defaults)
 
-	// What goes into the input as it is written, of a workload and of a container.
+	// The fields of a workload and of a container that go into the input as they are written.
 	specPassed      = sync.OnceValue(func() []string { return passed(named(workloadTable(), "spec")) })
 	containerPassed = sync.OnceValue(func() []string { return passed(*named(named(workloadTable(), "spec"), "containers").Each) })
 )
@@ -43,8 +43,8 @@ func passed(table document.Field) []string {
 // location leads to a part of a document.
 type location = document.Location
 
-// decoder reads one document: the tables of render/document/kinds say what its fields may
-// be, and the rest is checked here.
+// decoder reads one document. The tables of render/document/kinds describe its fields; other rules
+// are checked here.
 type decoder struct {
 	document.Decoder
 
@@ -52,14 +52,15 @@ type decoder struct {
 	out Workload
 }
 
+// newDecoder returns a decoder with the rules of the document.
 func newDecoder(doc Document) *decoder {
 	d := &decoder{doc: doc}
 	d.Loose = d.loosely
 	d.Gone = d.overlaid
 	if doc.Score { // Score does not allow null.
-		d.Null = func(v object.Value, at object.Path) {
+		d.Null = func(v object.Value, path object.Path) {
 			if !d.overlaid(v) {
-				d.Warn(v.Pos, at, "remove the field", "null is read as not set")
+				d.Warn(v.Pos, path, "remove the field", "null is read as not set")
 			}
 		}
 	}
@@ -69,60 +70,61 @@ func newDecoder(doc Document) *decoder {
 // loosely reads an integer or a bool as text, with a warning: older files have PORT: 8080. It
 // refuses a number with a point, because a reader cannot distinguish 1.10 from 1.1. Messages do
 // not repeat the text, which may be a password.
-func (d *decoder) loosely(v object.Value, at object.Path) bool {
+func (d *decoder) loosely(v object.Value, path object.Path) bool {
 	const hint = "write it in quotes"
 	if v.Kind == object.KindNumber && strings.ContainsAny(v.Text, ".eE") {
-		d.Fail(v.Pos, at, hint, "expected a string, got a number")
+		d.Fail(v.Pos, path, hint, "expected a string, got a number")
 		return false
 	}
-	d.Warn(v.Pos, at, hint, "expected a string, got a %s, which is read as text", v.Kind)
+	d.Warn(v.Pos, path, hint, "expected a string, got a %s, which is read as text", v.Kind)
 	return true
 }
 
-// overlaid reports whether v was merged over the document from elsewhere.
+// overlaid reports whether v was merged over the document from another place: another file, or
+// lines outside of the document.
 func (d *decoder) overlaid(v object.Value) bool {
-	own := d.doc.Value.Pos
-	return v.Pos.File != own.File || v.Pos.Line < own.Line || d.doc.Last > 0 && v.Pos.Line > d.doc.Last
+	start := d.doc.Value.Pos
+	afterEnd := d.doc.Last > 0 && v.Pos.Line > d.doc.Last
+	return v.Pos.File != start.File || v.Pos.Line < start.Line || afterEnd
 }
 
-func (d *decoder) fail(pos object.Pos, at *location, hint, format string, args ...any) {
-	d.Fail(pos, at.Path(), hint, format, args...)
+func (d *decoder) failAt(pos object.Pos, loc *location, hint, format string, args ...any) {
+	d.Fail(pos, loc.Path(), hint, format, args...)
 }
 
-func (d *decoder) warn(pos object.Pos, at *location, hint, format string, args ...any) {
-	d.Warn(pos, at.Path(), hint, format, args...)
+func (d *decoder) warnAt(pos object.Pos, loc *location, hint, format string, args ...any) {
+	d.Warn(pos, loc.Path(), hint, format, args...)
 }
 
-// hold checks v against a table and returns the valid part of it. The argument at is where v is
-// in its document.
-func (d *decoder) hold(table document.Field, v object.Value, at *location) part {
-	good, ok := d.Decode(table, v, at.Path())
+// hold checks v, which stands at loc, against a table and returns the valid part of it.
+func (d *decoder) hold(table document.Field, v object.Value, loc *location) part {
+	valid, ok := d.Decode(table, v, loc.Path())
 	if !ok {
-		good = object.Value{}
+		valid = object.Value{}
 	}
-	return part{d, good, at}
+	return part{d, valid, loc}
 }
 
-// part is a part of a document that was held against its table: what is in it is right, and
-// what is not there was not given or is reported. The zero Value is one that is not there.
+// part is a part of a document that was checked against its table: it holds only valid fields,
+// and a field that is missing was not given or is reported. The zero Value means not given.
 type part struct {
 	*decoder
 	object.Value
-	at *location
+	loc *location
 }
 
-func (p part) fail(hint, format string, args ...any) {
-	p.decoder.fail(p.Pos, p.at, hint, format, args...)
+func (p part) reject(hint, format string, args ...any) {
+	p.decoder.failAt(p.Pos, p.loc, hint, format, args...)
 }
-func (p part) warn(hint, format string, args ...any) {
-	p.decoder.warn(p.Pos, p.at, hint, format, args...)
+func (p part) advise(hint, format string, args ...any) {
+	p.decoder.warnAt(p.Pos, p.loc, hint, format, args...)
 }
 
-// failBeside reports a mistake, with a note of the other part that it is about if that part was
-// merged over the document or is in the defaults below it.
+// failBeside reports a mistake, with a note of the other part that it is about if that part comes
+// from an environment, an option or the defaults.
 func (p part) failBeside(pos object.Pos, text, format string, args ...any) {
 	before := len(p.Errs)
-	p.fail("", format, args...)
+	p.reject("", format, args...)
 	if p.overlaid(object.Value{Pos: pos}) {
 		for _, e := range p.Errs[before:] {
 			e.Notes = append(e.Notes, object.Note{Pos: pos, Text: text})
@@ -130,16 +132,16 @@ func (p part) failBeside(pos object.Pos, text, format string, args ...any) {
 	}
 }
 
-// given reports whether there is anything at p.
+// given reports whether the document has the part.
 func (p part) given() bool { return p.Kind != object.KindNone }
 
-// get returns a field, which is KindNone if it is not given.
-func (p part) get(name string) part {
+// field returns a field, which is KindNone if it is not given.
+func (p part) field(name string) part {
 	v, _ := p.Get(name)
 	if v.Kind == object.KindNone || v.Kind == object.KindNull {
 		return part{decoder: p.decoder}
 	}
-	return part{p.decoder, v, p.at.To(name)}
+	return part{p.decoder, v, p.loc.To(name)}
 }
 
 // entry is a member of a map whose names the author chooses.
@@ -153,24 +155,24 @@ type entry struct {
 func (p part) entries() []entry {
 	out := make([]entry, 0, len(p.Members))
 	for _, m := range p.Members {
-		out = append(out, entry{part{p.decoder, m.Value, p.at.To(m.Name)}, m.Name, m.Pos})
+		out = append(out, entry{part{p.decoder, m.Value, p.loc.To(m.Name)}, m.Name, m.Pos})
 	}
 	return out
 }
 
-// items returns the valid items of a list.
-func (p part) items() []part {
+// parts returns the valid items of a list.
+func (p part) parts() []part {
 	out := make([]part, 0, len(p.Items))
 	for i, v := range p.Items {
 		if v.Kind != object.KindNone {
-			out = append(out, part{p.decoder, v, p.at.Item(i)})
+			out = append(out, part{p.decoder, v, p.loc.Item(i)})
 		}
 	}
 	return out
 }
 
-// text returns what was written.
-func (p part) text() Text {
+// asText returns the text as it was written.
+func (p part) asText() Text {
 	switch p.Kind {
 	case object.KindNumber, object.KindBool:
 		return Text{Value: p.Written(), Pos: p.Pos}
@@ -182,8 +184,8 @@ func (p part) text() Text {
 // texts returns a list of strings.
 func (p part) texts() []Text {
 	var out []Text
-	for _, item := range p.items() {
-		out = append(out, item.text())
+	for _, item := range p.parts() {
+		out = append(out, item.asText())
 	}
 	return out
 }
@@ -191,19 +193,18 @@ func (p part) texts() []Text {
 // flag returns a bool, which is false if it is not given.
 func (p part) flag() bool { return p.Text == "true" }
 
-// number returns an integer, or false if there is none.
+// number returns an integer, or false if p is not a number.
 func (p part) number() (n int, ok bool) {
 	n, err := strconv.Atoi(p.Text)
 	return n, err == nil
 }
 
-// open returns a map that is passed on unchanged, in the shape of the Kubernetes API. For the
-// names that Ropewalk sets itself, the function owned returns a hint that names the field to use
-// instead.
-func (p part) open(owned func(name string) string) object.Value {
+// open returns a map that is passed on unchanged, in the shape of the Kubernetes API. The function
+// hintFor returns a hint for the names that Ropewalk sets itself: it names the field to use instead.
+func (p part) open(hintFor func(name string) string) object.Value {
 	for _, m := range p.Members {
-		if hint := owned(m.Name); hint != "" {
-			p.decoder.fail(m.Pos, p.at.To(m.Name), hint, "%q is set by Ropewalk", m.Name)
+		if hint := hintFor(m.Name); hint != "" {
+			p.decoder.failAt(m.Pos, p.loc.To(m.Name), hint, "%q is set by Ropewalk", m.Name)
 		}
 	}
 	p.warnLiterals(useValue)
@@ -211,11 +212,11 @@ func (p part) open(owned func(name string) string) object.Value {
 }
 
 // passed returns the fields that go into the input of the module unchanged, or an absent value if
-// there is none.
+// no such field is given.
 func (p part) passed(names []string) object.Value {
 	var out []object.Member
 	for _, name := range names {
-		if v := p.get(name); v.given() {
+		if v := p.field(name); v.given() {
 			v.warnLiterals(useValue)
 			out = append(out, object.Member{Name: name, Pos: v.Pos, Value: withoutNull(v.Value)})
 		}
@@ -244,7 +245,7 @@ func (p part) pairs() []Pair {
 	}
 	out := make([]Pair, 0, len(p.Members))
 	for _, m := range p.Members {
-		out = append(out, Pair{Name: m.Name, NamePos: m.Pos, Value: part{Value: m.Value}.text()})
+		out = append(out, Pair{Name: m.Name, NamePos: m.Pos, Value: part{Value: m.Value}.asText()})
 	}
 	slices.SortFunc(out, comparePairs)
 	return out
@@ -252,15 +253,15 @@ func (p part) pairs() []Pair {
 
 func comparePairs(a, b Pair) int { return strings.Compare(a.Name, b.Name) }
 
-// over returns the pairs of under with those of top merged over them, sorted.
-func over(under, top []Pair) []Pair {
-	if len(under) == 0 || len(top) == 0 {
-		return append(under, top...)
+// over returns the pairs of base with the pairs of overlay merged over them, sorted.
+func over(base, overlay []Pair) []Pair {
+	if len(base) == 0 || len(overlay) == 0 {
+		return append(base, overlay...)
 	}
-	out := slices.Clone(top)
-	for _, u := range under {
-		if _, found := slices.BinarySearchFunc(top, u, comparePairs); !found {
-			out = append(out, u)
+	out := slices.Clone(overlay)
+	for _, pair := range base {
+		if _, found := slices.BinarySearchFunc(overlay, pair, comparePairs); !found {
+			out = append(out, pair)
 		}
 	}
 	slices.SortFunc(out, comparePairs)
@@ -276,5 +277,5 @@ func suggest(word string, known []string) string {
 	return object.Suggest(word, known)
 }
 
-// shown returns a text in quotes as messages repeat it. A long text is cut.
+// shown returns a text in quotes for messages. A long text is cut.
 func shown(text string) string { return document.Shown(text) }

@@ -14,11 +14,11 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/builder"
 )
 
-// Defaults are what the workloads of a project have where they write nothing else: fields
+// Defaults hold the values that workloads of a project have if they write nothing else: fields
 // of the spec of a Workload and, below container, fields of each of its containers.
 type Defaults struct {
 	value object.Value
-	// places are the positions of its parts, and reported is what is wrong with them.
+	// places holds the positions of its parts, and reported the mistakes in them.
 	places   map[object.Pos]bool
 	reported object.Errors
 }
@@ -42,8 +42,8 @@ func defaultContainer() []string {
 	}
 }
 
-// lacking returns the defaults that do not apply to a workload of a kind, because it has no such
-// field or sets it by itself.
+// lacking returns the defaults that do not apply to a workload of a kind, because the kind has no
+// such field or Ropewalk sets it.
 func lacking(kind string) []string {
 	switch kind {
 	case KindJob, KindCronJob:
@@ -56,18 +56,18 @@ func lacking(kind string) []string {
 	return nil
 }
 
-// ReadDefaults returns the defaults of a project in an environment. The errors are those of all
-// environments.
+// ReadDefaults returns the defaults of a project in an environment. The errors include mistakes in
+// other environments.
 func ReadDefaults(p spec.Project, environment string) (Defaults, object.Errors) {
-	base := defaultsIn(p.WorkloadDefaults)
+	base := defaultsOf(p.WorkloadDefaults)
 	out := newDefaults(base, object.Value{}, "")
 	errs := slices.Clone(out.reported)
 	for _, name := range object.SortedKeys(p.Environments) {
-		own := defaultsIn(p.Environments[name].Workloads)
-		if own.Kind == object.KindNone {
+		written := defaultsOf(p.Environments[name].Workloads)
+		if written.Kind == object.KindNone {
 			continue
 		}
-		d := newDefaults(own, base, name)
+		d := newDefaults(written, base, name)
 		errs = append(errs, d.reported...)
 		if name == environment {
 			out = d
@@ -78,28 +78,30 @@ func ReadDefaults(p spec.Project, environment string) (Defaults, object.Errors) 
 
 // defaultsIn returns the defaults in the configuration of workloads, which may be null. A value
 // of another type is reported by render/spec.
-func defaultsIn(workloads object.Value) object.Value {
+func defaultsOf(workloads object.Value) object.Value {
 	if v, _ := workloads.Get("defaults"); v.Kind == object.KindMap || v.Kind == object.KindNull {
 		return v
 	}
 	return object.Value{}
 }
 
-// newDefaults merges what an environment writes over the defaults of the project, and checks the
-// result.
-func newDefaults(own, project object.Value, environment string) Defaults {
+// newDefaults merges the defaults of an environment over the defaults of the project, and checks
+// the result.
+func newDefaults(written, project object.Value, environment string) Defaults {
 	out := Defaults{places: map[object.Pos]bool{}}
-	addPlaces(own, out.places)
+	addPlaces(written, out.places)
 	d := newDecoder(Document{Defaults: true})
-	at := (*location)(nil).To("spec", "workloads", "defaults")
-	out.value = withoutNulls(layered(own, project))
+	loc := (*location)(nil).To("spec", "workloads", "defaults")
+	out.value = withoutNulls(layered(written, project))
 	if out.value.Kind == object.KindMap {
-		d.decodeDefaults(d.hold(defaultsTable(), out.value, at))
+		d.decodeDefaults(d.hold(defaultsTable(), out.value, loc))
 	}
-	part{d, own, at}.reportNulls(project)
+
+	// A mistake in the text of an environment has a path below that environment.
+	part{d, written, loc}.reportNulls(project)
 	for _, e := range d.Errs {
-		if rest, ok := strings.CutPrefix(e.Path, "spec."); ok && environment != "" && out.places[e.Pos] {
-			e.Path = "spec.environments." + environment + "." + rest
+		if path, ok := strings.CutPrefix(e.Path, "spec."); ok && environment != "" && out.places[e.Pos] {
+			e.Path = "spec.environments." + environment + "." + path
 		}
 	}
 	addPlaces(project, out.places)
@@ -107,7 +109,7 @@ func newDefaults(own, project object.Value, environment string) Defaults {
 	return out
 }
 
-// addPlaces adds the positions of the parts of v.
+// addPlaces adds the positions of the parts of v to places.
 func addPlaces(v object.Value, places map[object.Pos]bool) {
 	if v.Kind == object.KindNone {
 		return
@@ -122,15 +124,16 @@ func addPlaces(v object.Value, places map[object.Pos]bool) {
 	}
 }
 
-// reportNulls reports the fields that are null and remove nothing of project.
+// reportNulls reports null fields that remove nothing of project.
 func (p part) reportNulls(project object.Value) {
 	for _, m := range p.Members {
-		below, _ := project.Get(m.Name)
-		at := part{p.decoder, m.Value, p.at.To(m.Name)}
-		if m.Value.Kind == object.KindNull && (below.Kind == object.KindNone || below.Kind == object.KindNull) {
-			p.decoder.fail(m.Pos, at.at, "write a value, or remove the field", "is null")
+		base, _ := project.Get(m.Name)
+		field := part{p.decoder, m.Value, p.loc.To(m.Name)}
+		missing := base.Kind == object.KindNone || base.Kind == object.KindNull
+		if m.Value.Kind == object.KindNull && missing {
+			p.decoder.failAt(m.Pos, field.loc, "write a value, or remove the field", "is null")
 		}
-		at.reportNulls(below)
+		field.reportNulls(base)
 	}
 }
 
@@ -148,7 +151,7 @@ func (d *decoder) decodeDefaults(p part) {
 	d.decodeIdentity(p)
 	d.out.Annotations = p.annotations("annotations")
 	d.decodeExtras(p)
-	if c := p.get(everyContainer); c.given() {
+	if c := p.field(everyContainer); c.given() {
 		entry{c, everyContainer, c.Pos}.container(part{decoder: d}, nil)
 	}
 }
@@ -156,8 +159,8 @@ func (d *decoder) decodeDefaults(p part) {
 // Empty reports whether there are no defaults.
 func (d Defaults) Empty() bool { return d.value.Kind != object.KindMap }
 
-// Under returns a document with the defaults below what it writes: maps are merged, and of
-// anything else the document wins.
+// Under returns a document with the defaults below its own fields: maps are merged, and any other
+// value of the document wins.
 func (d Defaults) Under(doc object.Value, score bool) object.Value {
 	root := "spec"
 	if score {
@@ -165,7 +168,7 @@ func (d Defaults) Under(doc object.Value, score bool) object.Value {
 	}
 	metadata, _ := doc.Get("metadata")
 	body, _ := doc.Get(root)
-	taken := func(name string) bool {
+	isNull := func(name string) bool {
 		v, _ := body.Get(name)
 		return v.Kind == object.KindNull
 	}
@@ -173,27 +176,30 @@ func (d Defaults) Under(doc object.Value, score bool) object.Value {
 		return doc
 	}
 
-	// Sort the defaults by where the document has them.
+	// Sort the defaults into metadata and spec. Labels and annotations go into metadata, because
+	// labels below spec win over labels of metadata.
 	kind, _ := body.Get("kind")
 	var meta, fields builder.Fields
 	for _, m := range d.value.Members {
 		if m.Name == "replicas" {
 			m.Value = withQueueOf(m.Value, body)
 		}
+		isField := m.Name != everyContainer && slices.Contains(defaultFields(), m.Name)
+		unused := !isField || slices.Contains(lacking(kind.Text), m.Name)
 		switch {
 		case m.Value.Kind == object.KindNone:
-		case m.Name == everyContainer || !slices.Contains(defaultFields(), m.Name) || slices.Contains(lacking(kind.Text), m.Name), taken(m.Name):
-		case score || m.Name == "labels" || m.Name == "annotations": // Those below spec win over those of metadata.
+		case unused || isNull(m.Name):
+		case score || m.Name == "labels" || m.Name == "annotations":
 			meta = append(meta, m)
 		default:
 			fields = append(fields, m)
 		}
 	}
 
-	// Merge them. A Score file has containers at two places.
+	// Merge them. A Score file has containers in two places.
 	if !score {
 		containers, _ := body.Get("containers")
-		fields.Put("containers", d.containers(containers, object.Value{}, kind.Text, whole))
+		fields.Put("containers", d.containers(containers, object.Value{}, kind.Text, allFields))
 		return layered(doc, builder.Pairs(d.value.Pos, "metadata", meta.Value(d.value.Pos), "spec", fields.Value(d.value.Pos)))
 	}
 	containers, _ := doc.Get("containers")
@@ -205,16 +211,18 @@ func (d Defaults) Under(doc object.Value, score bool) object.Value {
 
 // withQueueOf returns the default of replicas without its queue, unless the body of the workload has
 // a queue of the same type.
+// The result is absent if nothing is left.
 func withQueueOf(defaults, body object.Value) object.Value {
 	kind := func(v object.Value) string {
 		t, _ := v.Get("type")
 		return cmp.Or(t.Text, defaultBroker)
 	}
-	own, found := body.Lookup(object.Fields("replicas", "queue"))
+	queueOfBody, found := body.Lookup(object.Fields("replicas", "queue"))
 	queue, _ := defaults.Get("queue")
-	typed, _ := own.Get("type")
-	same := found == 2 && own.Kind == object.KindMap && (typed.Text == "" || kind(own) == kind(queue))
-	if queue.Kind == object.KindNone || same {
+	typed, _ := queueOfBody.Get("type")
+	sameType := typed.Text == "" || kind(queueOfBody) == kind(queue)
+	keep := found == 2 && queueOfBody.Kind == object.KindMap && sameType
+	if queue.Kind == object.KindNone || keep {
 		return defaults
 	}
 	defaults = defaults.Without(object.Fields("queue"))
@@ -224,37 +232,48 @@ func withQueueOf(defaults, body object.Value) object.Value {
 	return defaults
 }
 
-// containers returns the defaults of containers, of which extras has the rest of a Score file.
-// The function form selects the part of each that is wanted.
-func (d Defaults) containers(containers, extras object.Value, kind string, form func(object.Value) object.Value) object.Value {
-	all, _ := d.value.Get(everyContainer)
+// containers returns the defaults of containers. The argument extras holds the containers under
+// metadata of a Score file. The function selectFields selects a part of each.
+func (d Defaults) containers(
+	containers, extras object.Value, kind string, selectFields func(object.Value) object.Value,
+) object.Value {
+	defaults, _ := d.value.Get(everyContainer)
 	var out builder.Fields
 	for _, c := range containers.Members {
-		if c.Value.Kind != object.KindMap || all.Kind != object.KindMap {
+		if c.Value.Kind != object.KindMap || defaults.Kind != object.KindMap {
 			continue
 		}
 		extra, _ := extras.Get(c.Name)
-		own := c.Value.Merge(extra)
+		written := c.Value.Merge(extra)
 		missing := lacking(kind)
-		if before, _ := own.Get("before"); slices.ContainsFunc(before.Members, func(m object.Member) bool {
-			ready, _ := m.Value.Get("ready")
-			return ready.Text == ReadyComplete
-		}) {
-			missing = append(missing, "lifecycle", "livenessProbe", "readinessProbe", "startupProbe") // It ends before others start.
+		if completes(written) {
+			missing = append(missing, "lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
 		}
+
+		// Keep the defaults that a container of this kind can have.
 		var fields builder.Fields
-		for _, m := range yielded(all, own).Members {
+		for _, m := range yielded(defaults, written).Members {
 			if slices.Contains(defaultContainer(), m.Name) && !slices.Contains(missing, m.Name) {
 				fields = append(fields, m)
 			}
 		}
-		out.Put(c.Name, form(fields.Value(all.Pos)))
+		out.Put(c.Name, selectFields(fields.Value(defaults.Pos)))
 	}
-	return out.Value(all.Pos)
+	return out.Value(defaults.Pos)
 }
 
-// What stands in a container of a Workload, in one of a Score file, and in its extras.
-func whole(v object.Value) object.Value { return v }
+// completes reports whether a container ends before others start, so that it can have no probes.
+func completes(container object.Value) bool {
+	before, _ := container.Get("before")
+	return slices.ContainsFunc(before.Members, func(m object.Member) bool {
+		ready, _ := m.Value.Get("ready")
+		return ready.Text == ReadyComplete
+	})
+}
+
+// allFields, knownToScore and extraOfScore select the fields of a container of a Workload, of a
+// container of a Score file, and of its extras.
+func allFields(v object.Value) object.Value { return v }
 
 func knownToScore(v object.Value) object.Value {
 	amounts, _ := v.Get("resources")
@@ -268,14 +287,14 @@ func extraOfScore(v object.Value) object.Value {
 	return fields.Value(v.Pos)
 }
 
-// amountsOf returns the requests and limits of a container that Score knows, or the others, with
-// numbers as text.
-func amountsOf(v object.Value, known bool) object.Value {
+// amountsOf returns the requests and limits of a container that Score knows if ofScore is set, and
+// otherwise the others, with numbers as text.
+func amountsOf(v object.Value, ofScore bool) object.Value {
 	var out builder.Fields
 	for _, list := range v.Members {
 		var amounts builder.Fields
 		for _, m := range list.Value.Members {
-			if usual := m.Name == "cpu" || m.Name == "memory"; usual != known {
+			if usual := m.Name == "cpu" || m.Name == "memory"; usual != ofScore {
 				continue
 			}
 			if m.Value.Kind == object.KindNumber {
@@ -288,55 +307,57 @@ func amountsOf(v object.Value, known bool) object.Value {
 	return out.Value(v.Pos)
 }
 
-// layered returns own with what only the values below have. Each part of own stays in its place.
-func layered(own, below object.Value) object.Value {
-	return own.Merge(yielded(below, own)).Merge(own)
+// layered returns top with the fields that only base has. Each part of top stays in its place.
+func layered(top, base object.Value) object.Value {
+	return top.Merge(yielded(base, top)).Merge(top)
 }
 
-// yielded returns defaults without the alternatives to what own chooses: the actions of probes
+// yielded returns defaults without the alternatives to the choices in top: the actions of probes
 // and hooks, the bounds of a disruption, and the server of a queue.
-func yielded(defaults, own object.Value) object.Value {
+func yielded(defaults, top object.Value) object.Value {
 	alternatives := append(actions(), "sleep", "minAvailable", "maxUnavailable", fieldAddress, fieldResource)
 	for _, choice := range []object.Path{
-		object.Fields("disruption"), object.Fields("replicas", "queue"), object.Fields("livenessProbe"), object.Fields("readinessProbe"), object.Fields("startupProbe"),
+		object.Fields("disruption"), object.Fields("replicas", "queue"),
+		object.Fields("livenessProbe"), object.Fields("readinessProbe"), object.Fields("startupProbe"),
 		object.Fields("lifecycle", "preStop"), object.Fields("lifecycle", "postStart"),
 	} {
 		// The values are a container, the defaults of a project, a Workload or a Score file.
 		for _, root := range []object.Path{nil, object.Fields(everyContainer), object.Fields("spec"), object.Fields("metadata")} {
-			at := slices.Concat(root, choice)
-			written, found := own.Lookup(at)
+			path := slices.Concat(root, choice)
+			chosenIn, found := top.Lookup(path)
 			chosen := func(m object.Member) bool {
 				return m.Value.Kind != object.KindNull && slices.Contains(alternatives, m.Name)
 			}
-			if found < len(at) || !slices.ContainsFunc(written.Members, chosen) {
+			if found < len(path) || !slices.ContainsFunc(chosenIn.Members, chosen) {
 				continue
 			}
 			for _, name := range alternatives {
-				defaults = defaults.Without(at.Append(object.Field(name)))
+				defaults = defaults.Without(path.Append(object.Field(name)))
 			}
 		}
 	}
 	return defaults
 }
 
-// Written returns errors on the workload called name at a position as errors on the defaults that
-// it has, each with both places. It leaves out what is wrong with the defaults themselves.
-func (d Defaults) Written(errs object.Errors, name string, at object.Pos) object.Errors {
+// Written returns errors on the workload called name at a position as errors on its defaults, each
+// with both places. It leaves out errors that the defaults themselves have.
+func (d Defaults) Written(errs object.Errors, name string, pos object.Pos) object.Errors {
 	out := make(object.Errors, 0, len(errs))
 	for _, e := range errs {
 		if !d.places[e.Pos] {
 			out = append(out, e)
 			continue
 		}
-		if slices.ContainsFunc(d.reported, func(r *object.Error) bool {
+		reported := slices.ContainsFunc(d.reported, func(r *object.Error) bool {
 			return r.Pos == e.Pos && (r.Severity == object.SeverityError || r.Err.Error() == e.Err.Error())
-		}) {
+		})
+		if reported {
 			continue
 		}
-		both := *e
-		both.Err = fmt.Errorf("workload %q: %w", name, e.Err)
-		both.Notes = append(slices.Clone(e.Notes), object.Note{Pos: at, Text: "the workload that has this default"})
-		out = append(out, &both)
+		located := *e
+		located.Err = fmt.Errorf("workload %q: %w", name, e.Err)
+		located.Notes = append(slices.Clone(e.Notes), object.Note{Pos: pos, Text: "the workload that has this default"})
+		out = append(out, &located)
 	}
 	return out
 }

@@ -8,7 +8,7 @@
 // [Decode] takes the document as a value whose parts know their lines, after
 // environments and options were merged over it, and returns a [Workload]: decoded,
 // older forms upgraded, defaults of Score filled in, valid by itself. Rules that
-// concern other workloads, resources or placeholders are those of render/workload.
+// concern other workloads, resources or placeholders are checked by render/workload.
 //
 // # Invariants
 //

@@ -12,13 +12,13 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// What Score lacks goes under spec in a Workload, and under metadata in a Score
+// The fields that Score lacks stand under spec in a Workload, and under metadata in a Score
 // file, which Score leaves open:
 //
 //	replicas         3, or {min, max, cpu, memory}: targets in percent of the request;
 //	                 with {queue, cron, http, pollingInterval, cooldown} KEDA scales
 //	identity         {gcp}, {aws} or {azure}: the account of the cloud that the pods act as
-//	network          {allowFrom, allowTo}: traffic beside that between workloads
+//	network          {allowFrom, allowTo}: traffic beside the calls between workloads
 //	deploy           {strategy: rolling | canary,
 //	                 canary: {interval, threshold, maxWeight, stepWeight}}
 //	kind             Deployment | StatefulSet | Job | CronJob | KnativeService
@@ -30,11 +30,11 @@ import (
 //	pod, job         further fields of the pod, and of the Job or CronJob
 //	labels           of all objects and of the pods
 //	podAnnotations   of the pods only
-//	namespace        where it is not that of the project
+//	namespace        if it is not the namespace of the project
 //	environment      that the document is for
 //	dependsOn        names of specs that come first
 //	allowSecrets     names of Secrets that may hold data
-//	policyOverrides  policies of the project that hold less
+//	policyOverrides  loosen policies of the project
 //	overlays         readyWhen, dependsOn, apply and patch over objects by selector
 //
 // In a Workload, namespace, labels and annotations may be in metadata, as in
@@ -70,36 +70,39 @@ const (
 	defaultMaxWeight, defaultStepWeight = 50, 10
 )
 
-// decodeExtras decodes what Score lacks and a workload may declare: the fields
-// of the tables above.
+// decodeExtras decodes the fields of the tables above.
 func (d *decoder) decodeExtras(p part) {
-	d.out.Environment = p.get("environment").text()
+	d.out.Environment = p.field("environment").asText()
 	d.out.PodAnnotations = p.annotations("podAnnotations")
-	d.out.Kind = p.get("kind").text()
+	d.out.Kind = p.field("kind").asText()
 	d.decodeKindAnnotation()
-	d.out.Schedule = p.get("schedule").text()
-	d.out.Replicas = d.replicas(p.get("replicas"))
-	d.decodeServing(p.get("serving"))
-	d.out.Deploy = p.get("deploy").deploy()
-	d.out.ServiceAccount = p.get("serviceAccount").serviceAccount()
-	d.decodeCloudIdentity(p.get("identity"))
+
+	// Decode the fields that need more than their text.
+	d.out.Schedule = p.field("schedule").asText()
+	d.out.Replicas = d.replicas(p.field("replicas"))
+	d.decodeServing(p.field("serving"))
+	d.out.Deploy = p.field("deploy").deploy()
+	d.out.ServiceAccount = p.field("serviceAccount").serviceAccount()
+	d.decodeCloudIdentity(p.field("identity"))
 	d.useAzure()
-	d.out.Network = p.get("network").network()
+	d.out.Network = p.field("network").network()
 	d.out.Passed = p.passed(specPassed())
-	d.out.Pod = p.get("pod").open(podOwned)
-	d.out.Job = p.get("job").open(jobOwned)
-	whole := document.Part{Decoder: &d.Decoder, Value: p.Value, Path: p.at.Path()}
+	d.out.Pod = p.field("pod").open(podOwned)
+	d.out.Job = p.field("job").open(jobOwned)
+
+	// Decode the rules over objects, and the lists.
+	whole := document.Part{Decoder: &d.Decoder, Value: p.Value, Path: p.loc.Path()}
 	d.out.Overlays = spec.Overlays(whole, d.doc.Blocks, d.out.Name.Value)
 	d.out.PolicyOverrides = spec.PolicyOverrides(whole)
-	for _, item := range p.get("allowSecrets").items() {
-		d.out.AllowSecrets = append(d.out.AllowSecrets, item.text())
+	for _, item := range p.field("allowSecrets").parts() {
+		d.out.AllowSecrets = append(d.out.AllowSecrets, item.asText())
 	}
-	for _, item := range p.get("dependsOn").items() {
+	for _, item := range p.field("dependsOn").parts() {
 		if item.Text == d.out.Name.Value {
-			item.fail("", "%q is this workload itself", item.Text)
+			item.reject("", "%q is this workload itself", item.Text)
 			continue
 		}
-		d.out.DependsOn = append(d.out.DependsOn, item.text())
+		d.out.DependsOn = append(d.out.DependsOn, item.asText())
 	}
 }
 
@@ -110,17 +113,17 @@ func (d *decoder) decodeKindAnnotation() {
 	if !found || !d.doc.Score || d.out.Kind.Pos.IsValid() {
 		return
 	}
-	at := (*location)(nil).To("metadata", "annotations", name)
+	loc := (*location)(nil).To("metadata", "annotations", name)
 	switch v := d.out.Annotations[i].Value; v.Value {
 	case KindDeployment, KindStatefulSet:
-		d.warn(v.Pos, at, "write metadata.kind: "+v.Value, "the annotation of score-k8s is read as kind")
+		d.warnAt(v.Pos, loc, "write metadata.kind: "+v.Value, "the annotation of score-k8s is read as kind")
 		d.out.Kind = v
 	default:
-		d.fail(v.Pos, at, "write metadata.kind instead", "%s is not known: expected Deployment or StatefulSet", shown(v.Value))
+		d.failAt(v.Pos, loc, "write metadata.kind instead", "%s is not known: expected Deployment or StatefulSet", shown(v.Value))
 	}
 }
 
-// podOwned returns what to write for a field of a pod that is not passed on, or "" for any other.
+// podOwned returns a hint for a field of a pod that is not passed on, or "" for any other field.
 func podOwned(name string) string {
 	switch name {
 	case "containers", "initContainers":
@@ -135,7 +138,7 @@ func podOwned(name string) string {
 	return ""
 }
 
-// jobOwned returns what to write for a field of a Job that is not passed on, or "" for any other.
+// jobOwned returns a hint for a field of a Job that is not passed on, or "" for any other field.
 func jobOwned(name string) string {
 	switch name {
 	case "template", "jobTemplate", "selector":
@@ -152,8 +155,8 @@ func (p part) deploy() Deploy {
 	if !p.given() {
 		return Deploy{}
 	}
-	out := Deploy{Pos: p.Pos, Strategy: p.get("strategy").Text}
-	if c := p.get("canary"); c.given() {
+	out := Deploy{Pos: p.Pos, Strategy: p.field("strategy").Text}
+	if c := p.field("canary"); c.given() {
 		out.Canary = c.canary()
 		out.Strategy = cmp.Or(out.Strategy, StrategyCanary)
 	}
@@ -161,17 +164,17 @@ func (p part) deploy() Deploy {
 }
 
 func (p part) canary() Canary {
-	out := Canary{Interval: p.get("interval").Text}
-	out.Threshold, _ = p.get("threshold").number()
-	out.MaxWeight, _ = p.get("maxWeight").number()
-	step := p.get("stepWeight")
+	out := Canary{Interval: p.field("interval").Text}
+	out.Threshold, _ = p.field("threshold").number()
+	out.MaxWeight, _ = p.field("maxWeight").number()
+	step := p.field("stepWeight")
 	out.StepWeight, _ = step.number()
-	most := cmp.Or(out.MaxWeight, defaultMaxWeight)
+	maxWeight := cmp.Or(out.MaxWeight, defaultMaxWeight)
 	switch {
-	case out.StepWeight > most:
-		step.fail("", "is %d, more than maxWeight, which is %d", out.StepWeight, most)
-	case out.StepWeight == 0 && most < defaultStepWeight:
-		p.fail("write stepWeight too", "maxWeight is %d, less than the default stepWeight of %d", most, defaultStepWeight)
+	case out.StepWeight > maxWeight:
+		step.reject("", "is %d, more than maxWeight, which is %d", out.StepWeight, maxWeight)
+	case out.StepWeight == 0 && maxWeight < defaultStepWeight:
+		p.reject("write stepWeight too", "maxWeight is %d, less than the default stepWeight of %d", maxWeight, defaultStepWeight)
 	}
 	return out
 }
@@ -179,59 +182,60 @@ func (p part) canary() Canary {
 // serviceAccount decodes a name, or {name, existing, annotations, mountToken}.
 func (p part) serviceAccount() ServiceAccount {
 	if p.Kind != object.KindMap {
-		return ServiceAccount{Name: p.text()}
+		return ServiceAccount{Name: p.asText()}
 	}
-	annotations := p.get("annotations")
+	annotations := p.field("annotations")
 	out := ServiceAccount{
-		Name: p.get("name").text(), Existing: p.get("existing").flag(), Annotations: p.annotations("annotations"), MountToken: p.get("mountToken").flag(),
+		Name: p.field("name").asText(), Existing: p.field("existing").flag(),
+		Annotations: p.annotations("annotations"), MountToken: p.field("mountToken").flag(),
 	}
 	if out.Existing && len(out.Annotations) > 0 {
-		annotations.fail("annotate the account where it is made", "an account that exists already is left as it is")
+		annotations.reject("annotate the account where it is made", "an account that exists already is left as it is")
 	}
 	return out
 }
 
-// checkKind checks what goes with the kind of the workload.
+// checkKind checks the fields that depend on the kind of the workload.
 func (d *decoder) checkKind() {
 	kind := d.out.Kind.Value
-	at := func(name string) *location { return (*location)(nil).To(d.extra(), name) }
-	d.checkKnative(at)
+	field := func(name string) *location { return (*location)(nil).To(d.extra(), name) }
+	d.checkKnative(field)
 	job := kind == KindJob || kind == KindCronJob
 
 	// Some fields are only for a CronJob or a Job.
 	if kind == KindCronJob && !d.out.Schedule.Pos.IsValid() {
-		d.fail(d.out.Kind.Pos, at("schedule"), `write schedule: "0 3 * * *", or the one that it is`, "is missing: a CronJob requires one")
+		d.failAt(d.out.Kind.Pos, field("schedule"), `write schedule: "0 3 * * *", or the one that it is`, "is missing: a CronJob requires one")
 	}
 	if d.out.Schedule.Pos.IsValid() && kind != KindCronJob {
-		d.fail(d.out.Schedule.Pos, at("schedule"), "write kind: CronJob", "only a CronJob has a schedule")
+		d.failAt(d.out.Schedule.Pos, field("schedule"), "write kind: CronJob", "only a CronJob has a schedule")
 	}
 	if d.out.Job.Kind != object.KindNone && !job {
-		d.fail(d.out.Job.Pos, at("job"), "write kind: Job or kind: CronJob", "only a Job or a CronJob has it")
+		d.failAt(d.out.Job.Pos, field("job"), "write kind: Job or kind: CronJob", "only a Job or a CronJob has it")
 	}
 	if ttl, ok := d.out.Job.Get("ttlSecondsAfterFinished"); ok && kind == KindJob {
-		d.warn(ttl.Pos, at("job").To("ttlSecondsAfterFinished"), "remove it, or write kind: CronJob",
+		d.warnAt(ttl.Pos, field("job").To("ttlSecondsAfterFinished"), "remove it, or write kind: CronJob",
 			"a Job that the cluster deletes is missing for the engine, which creates it again, so that it runs again")
 	}
 
-	// A Job runs to an end, and so it lacks what serves.
+	// A Job runs to an end, and so it lacks the fields of servers.
 	if job && len(d.out.Ports) > 0 {
-		d.warn(d.out.Ports[0].Pos, d.service(), "",
+		d.warnAt(d.out.Ports[0].Pos, d.service(), "",
 			"the pods of a %s run to an end: others reach the service only while they do", kind)
 	}
 	if job && d.out.Replicas != nil {
-		d.fail(d.out.Replicas.Pos, at("replicas"), "see job: {parallelism: …}", "a %s has no replicas", kind)
+		d.failAt(d.out.Replicas.Pos, field("replicas"), "see job: {parallelism: …}", "a %s has no replicas", kind)
 	}
 	if budget, ok := d.out.Passed.Get("disruption"); ok && job {
-		d.fail(budget.Pos, at("disruption"), "remove it", "a %s has no disruption budget", kind)
+		d.failAt(budget.Pos, field("disruption"), "remove it", "a %s has no disruption budget", kind)
 	}
 
 	// Some Services are made in the cluster, and only a Deployment has canaries.
 	if d.out.Headless.IsValid() && (kind == KindKnativeService || d.out.Deploy.Strategy == StrategyCanary) {
-		d.fail(d.out.Headless, at("service").To("headless"), "remove it",
+		d.failAt(d.out.Headless, field("service").To("headless"), "remove it",
 			"the Services of a KnativeService and of a workload with canaries are made in the cluster, and are not headless")
 	}
 	if d.out.Deploy.Strategy == StrategyCanary && kind != "" && kind != KindDeployment {
-		d.fail(d.out.Deploy.Pos, at("deploy"), "write strategy: rolling", "only a Deployment has canaries, and this is a %s", kind)
+		d.failAt(d.out.Deploy.Pos, field("deploy"), "write strategy: rolling", "only a Deployment has canaries, and this is a %s", kind)
 	}
 }
 

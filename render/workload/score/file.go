@@ -15,28 +15,28 @@ import (
 
 // The limits of files.
 const (
-	// maxFile is how many bytes a ConfigMap or a Secret can hold.
+	// maxFile limits the bytes of a file, as a ConfigMap or a Secret holds it.
 	maxFile = 1 << 20
-	// maxPath is how long a path of Linux may be.
+	// maxPath limits the bytes of a path, as Linux does.
 	maxPath = 4096
 )
 
-// target is something that is put at a path of a container.
+// target is a file or volume of a container and its path.
 type target struct {
 	entry
-	// path is absolute and has no superfluous parts; "" where it is wrong.
+	// path is absolute and has no superfluous parts; "" if it has a mistake.
 	path string
 }
 
-// wrong reports a mistake at the path of t.
-func (t target) wrong(hint, format string, args ...any) {
-	t.decoder.fail(t.namePos, t.at, hint, format, args...)
+// rejectPath reports a mistake at the path of t.
+func (t target) rejectPath(hint, format string, args ...any) {
+	t.decoder.failAt(t.namePos, t.loc, hint, format, args...)
 }
 
 // mounts decodes the files and the volumes of a container, and checks that they do not exclude
 // each other.
 func (e entry) mounts() ([]File, []Mount) {
-	files, volumes := e.get("files").targets(), e.get("volumes").targets()
+	files, volumes := e.field("files").targets(), e.field("volumes").targets()
 	taken := make(map[string]object.Pos, len(files))
 	var (
 		outFiles  []File
@@ -47,7 +47,7 @@ func (e entry) mounts() ([]File, []Mount) {
 	for _, t := range files {
 		outFiles = append(outFiles, t.file())
 		if t.path != "" && strings.HasSuffix(t.name, "/") {
-			t.wrong("write the path of the file", "%s is a folder", shown(t.name))
+			t.rejectPath("write the path of the file", "%s is a folder", shown(t.name))
 		}
 		t.checkOnce(taken)
 	}
@@ -66,7 +66,7 @@ func (e entry) mounts() ([]File, []Mount) {
 	for _, t := range append(slices.Clone(files), volumes...) {
 		for up := path.Dir(t.path); len(up) > 1; up = path.Dir(up) {
 			if isFile[up] {
-				t.wrong("", "%s is below %s, which is a file", shown(t.path), shown(up))
+				t.rejectPath("", "%s is below %s, which is a file", shown(t.path), shown(up))
 				break
 			}
 		}
@@ -78,13 +78,13 @@ func (e entry) mounts() ([]File, []Mount) {
 	return outFiles, outMounts
 }
 
-// checkOnce reports a second thing at one path.
+// checkOnce reports a second file or volume at one path.
 func (t target) checkOnce(taken map[string]object.Pos) {
 	if t.path == "" {
 		return
 	}
 	if first, twice := taken[t.path]; twice {
-		t.wrong("", "another file or volume is at %s already, in line %d", shown(t.path), first.Line)
+		t.rejectPath("", "another file or volume is at %s already, in line %d", shown(t.path), first.Line)
 		return
 	}
 	taken[t.path] = t.namePos
@@ -100,9 +100,9 @@ func (p part) targets() []target {
 	if p.Kind != object.KindList {
 		for _, e := range p.entries() {
 			t := target{entry: e}
-			t.path = e.absolute(e.namePos, e.at, e.name)
-			if same, ok := e.Get("target"); ok && same.Text != e.name {
-				e.decoder.fail(same.Pos, e.at.To("target"), "remove target", "differs from the path that is its key")
+			t.path = e.absolute(e.namePos, e.loc, e.name)
+			if inner, ok := e.Get("target"); ok && inner.Text != e.name {
+				e.decoder.failAt(inner.Pos, e.loc.To("target"), "remove target", "differs from the path that is its key")
 			}
 			out = append(out, t)
 		}
@@ -110,82 +110,83 @@ func (p part) targets() []target {
 	}
 
 	// The older form.
-	p.warn("write a map from path to what is there", "a list is an older form")
-	for _, item := range p.items() {
-		at := item.get("target")
-		t := target{entry: entry{part: item, name: at.Text, namePos: at.Pos}}
-		if at.given() {
-			t.path = p.absolute(at.Pos, at.at, at.Text)
+	p.advise("write a map from path to what is there", "a list is an older form")
+	for _, item := range p.parts() {
+		path := item.field("target")
+		t := target{entry: entry{part: item, name: path.Text, namePos: path.Pos}}
+		if path.given() {
+			t.path = p.absolute(path.Pos, path.loc, path.Text)
 		}
 		out = append(out, t)
 	}
 	return out
 }
 
-// absolute returns a path in a container without superfluous parts, or "" if it is wrong, which
-// is reported.
-func (d *decoder) absolute(pos object.Pos, at *location, name string) string {
-	bad, hint := "", ""
+// absolute returns a path in a container without superfluous parts, or "" after it reported a
+// mistake in it.
+func (d *decoder) absolute(pos object.Pos, loc *location, name string) string {
+	problem, hint := "", ""
 	clean := path.Clean(name)
 	switch {
 	case name == "":
-		bad = "must not be empty"
+		problem = "must not be empty"
 	case len(name) > maxPath:
-		bad = "is longer than the " + strconv.Itoa(maxPath) + " bytes that a path may have"
+		problem = "is longer than the " + strconv.Itoa(maxPath) + " bytes that a path may have"
 	case name[0] != '/':
-		bad, hint = "is relative: expected a path from the root of the container", "write "+shown(path.Clean("/"+name))
+		problem, hint = "is relative: expected a path from the root of the container", "write "+shown(path.Clean("/"+name))
 	case slices.Contains(strings.Split(name, "/"), ".."):
-		bad, hint = `may not hold ".."`, "write "+shown(clean)
+		problem, hint = `may not hold ".."`, "write "+shown(clean)
 	case clean == "/":
-		bad = "is the root of the container"
+		problem = "is the root of the container"
 	case strings.ContainsAny(name, ":\x00\n"):
-		bad = "may not hold a colon, a line break or a zero byte"
+		problem = "may not hold a colon, a line break or a zero byte"
 	default:
-		d.warnLiteral(pos, at, name, useValue)
+		d.warnLiteral(pos, loc, name, useValue)
 		return clean
 	}
-	d.fail(pos, at, hint, "%s %s", shown(name), bad)
+	d.failAt(pos, loc, hint, "%s %s", shown(name), problem)
 	return ""
 }
 
 // file decodes one file.
 func (t target) file() File {
-	out := File{Target: t.path, Pos: t.namePos, NoExpand: t.get("noExpand").flag()}
-	content, binary, source := t.get("content"), t.get("binaryContent"), t.get("source")
+	out := File{Target: t.path, Pos: t.namePos, NoExpand: t.field("noExpand").flag()}
+	content, binary, source := t.field("content"), t.field("binaryContent"), t.field("source")
 	if content.given() {
 		out.Content, out.Indent = content.content()
 	}
 	if binary.given() {
 		out.Binary = binary.base64()
 		if !out.NoExpand {
-			t.warnLiteral(binary.Pos, binary.at, string(out.Binary), "use content for text")
+			t.warnLiteral(binary.Pos, binary.loc, string(out.Binary), "use content for text")
 		}
 	}
 	if source.given() {
-		from := source.text()
-		if strings.HasPrefix(from.Value, "/") {
-			source.fail("", "%s is absolute: expected a path relative to the document", shown(from.Value))
+		path := source.asText()
+		if strings.HasPrefix(path.Value, "/") {
+			source.reject("", "%s is absolute: expected a path relative to the document", shown(path.Value))
 		}
-		out.Source = &from
+		out.Source = &path
 	}
 
-	if secret := t.get("secret"); secret.flag() {
+	if secret := t.field("secret"); secret.flag() {
 		out.Secret = secret.Pos
 	}
 
 	// The mode is in octal digits.
-	if mode := t.get("mode"); mode.given() {
+	if mode := t.field("mode"); mode.given() {
 		n, _ := strconv.ParseUint(mode.Text, 8, 16) // Octal, as the table says.
 		bits := int(n)                              //nolint:gosec // three octal digits fit
 		out.Mode, out.ModePos = &bits, mode.Pos
 	}
 
-	// Check what the file holds.
-	if given := count(content, binary, source); given != 1 && !t.Known(t.at.Path()) {
-		t.wrong("", "a file has one of content, binaryContent and source, got %d", given)
+	// Check the content of the file.
+	if sources := count(content, binary, source); sources != 1 && !t.Known(t.loc.Path()) {
+		t.rejectPath("", "a file has one of content, binaryContent and source, got %d", sources)
 	}
 	if n := max(len(out.Binary), len(out.text())); n > maxFile {
-		t.wrong("put large data into an image or a volume", "%s has %d bytes, more than the %d that a ConfigMap can hold", shown(t.name), n, maxFile)
+		t.rejectPath("put large data into an image or a volume",
+			"%s has %d bytes, more than the %d that a ConfigMap can hold", shown(t.name), n, maxFile)
 	}
 	return out
 }
@@ -197,13 +198,13 @@ func (f File) text() string {
 	return f.Content.Value
 }
 
-// content decodes the text of a file, and returns how many columns its lines are indented by.
-// Older files have a list of lines.
+// content decodes the text of a file, and returns the number of columns that its lines are
+// indented by. Older files have a list of lines.
 func (p part) content() (text *Text, indent int) {
 	if p.Kind == object.KindList {
-		p.warn("write a block scalar: content: |", "a list of lines is an older form")
+		p.advise("write a block scalar: content: |", "a list of lines is an older form")
 		lines := make([]string, 0, len(p.Items))
-		for _, item := range p.items() {
+		for _, item := range p.parts() {
 			lines = append(lines, item.Text)
 		}
 		out := Text{Value: strings.Join(lines, "\n"), Pos: p.Pos}
@@ -212,19 +213,19 @@ func (p part) content() (text *Text, indent int) {
 		}
 		return &out, 0
 	}
-	out := p.text()
+	out := p.asText()
 	if b, ok := p.doc.Blocks[p.Pos]; ok {
 		out.Pos, indent = b.Pos, b.Indent
 	}
 	return &out, indent
 }
 
-// base64 decodes the content of a file that is no text.
+// base64 decodes the content of a file that is not text.
 func (p part) base64() []byte {
-	t := p.text()
+	t := p.asText()
 	out, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(t.Value), ""))
 	if err != nil {
-		p.fail("write the content in base64 (RFC 4648), or use content for text", "is not base64")
+		p.reject("write the content in base64 (RFC 4648), or use content for text", "is not base64")
 	}
 	if out == nil {
 		out = []byte{}
@@ -234,15 +235,18 @@ func (p part) base64() []byte {
 
 // mount decodes one volume.
 func (t target) mount() Mount {
-	out := Mount{Target: t.path, Pos: t.namePos, Source: t.get("source").text(), Path: t.get("path").text(), ReadOnly: t.get("readOnly").flag()}
-	if p := t.get("path"); p.given() {
+	out := Mount{
+		Target: t.path, Pos: t.namePos, ReadOnly: t.field("readOnly").flag(),
+		Source: t.field("source").asText(), Path: t.field("path").asText(),
+	}
+	if p := t.field("path"); p.given() {
 		p.warnLiterals(useValue)
 		if strings.HasPrefix(p.Text, "/") || slices.Contains(strings.Split(p.Text, "/"), "..") {
-			p.fail("", `%s must be relative to the volume, without ".."`, shown(p.Text))
+			p.reject("", `%s must be relative to the volume, without ".."`, shown(p.Text))
 		}
 	}
-	if old := t.get("read_only"); old.given() {
-		old.warn("write readOnly", "read_only is an older name")
+	if old := t.field("read_only"); old.given() {
+		old.advise("write readOnly", "read_only is an older name")
 		out.ReadOnly = old.flag()
 	}
 	return out

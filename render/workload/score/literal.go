@@ -8,20 +8,20 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/placeholder"
 )
 
-// What to write instead of a placeholder where Score does not expand it: only
-// Kubernetes knows variables, and only in commands and arguments.
+// The hints for a placeholder where Score does not expand it: only Kubernetes expands variables,
+// and only in commands and arguments.
 const (
 	useVariable = "put it into a variable and write $(VARIABLE) here"
 	useValue    = "write the value itself"
 )
 
-// warnLiterals warns of the placeholders in every text of p, where Score expands none.
+// warnLiterals warns of placeholders in the texts of p, which Score does not expand.
 func (p part) warnLiterals(hint string) {
 	switch p.Kind {
 	case object.KindString:
-		p.warnLiteral(p.Pos, p.at, p.Text, hint)
+		p.warnLiteral(p.Pos, p.loc, p.Text, hint)
 	case object.KindList:
-		for _, item := range p.items() {
+		for _, item := range p.parts() {
 			item.warnLiterals(hint)
 		}
 	case object.KindMap:
@@ -33,8 +33,8 @@ func (p part) warnLiterals(hint string) {
 }
 
 // warnLiteral warns of a placeholder in a text that is used unchanged.
-func (d *decoder) warnLiteral(pos object.Pos, at *location, text, hint string) {
+func (d *decoder) warnLiteral(pos object.Pos, loc *location, text, hint string) {
 	if found := placeholder.Find(text); found != "" {
-		d.warn(pos, at, hint, "%s is not expanded: placeholders have no effect here", shown(found))
+		d.warnAt(pos, loc, hint, "%s is not expanded: placeholders have no effect here", shown(found))
 	}
 }

@@ -13,52 +13,51 @@ import (
 // actions returns the names of the actions of a probe.
 func actions() []string { return []string{"httpGet", "exec", "tcpSocket", "grpc"} }
 
-// probe decodes a probe. The argument base has the form of Score, and more has what Score lacks.
-// The result has the shape of the Kubernetes API, and every part the position where it was
-// written.
-func (e entry) probe(name string, base, more part) object.Value {
-	at := base
+// probe decodes a probe. The argument base holds the fields that Score has, and extra the others.
+// The result has the shape of the Kubernetes API, and every part keeps its position.
+func (e entry) probe(name string, base, extra part) object.Value {
+	written := base
 	if !base.given() {
-		at = more
+		written = extra
 	}
-	if !at.given() {
+	if !written.given() {
 		return object.Value{}
 	}
-	out := object.Value{Kind: object.KindMap, Pos: at.Pos, Members: slices.Concat(base.Members, more.Members)}
+	out := object.Value{Kind: object.KindMap, Pos: written.Pos, Members: slices.Concat(base.Members, extra.Members)}
 
 	// A probe has one action, wherever it is written.
 	var acts []part
-	for _, p := range []part{base, more} {
+	for _, p := range []part{base, extra} {
 		for _, action := range actions() {
-			if a := p.get(action); a.given() {
+			if a := p.field(action); a.given() {
 				acts = append(acts, a)
 				a.warnLiterals(useValue)
-				e.checkProbePort(a.get("port"))
+				e.checkProbePort(a.field("port"))
 			}
 		}
 	}
 	_, exec := base.Get("exec")
 	_, http := base.Get("httpGet")
 	switch {
-	case len(acts) == 0 && !more.Known(more.at.Path()):
-		known := actions()
-		if !more.given() {
-			known = known[:2]
+	case len(acts) == 0 && !extra.Known(extra.loc.Path()):
+		expected := actions()
+		if !extra.given() {
+			expected = expected[:2]
 		}
-		at.fail("", "a probe has one of %s", strings.Join(known, ", "))
+		written.reject("", "a probe has one of %s", strings.Join(expected, ", "))
 	case exec && http && len(acts) == 2:
-		acts[0].warn("remove one of them", "Score prefers exec where a probe has both: httpGet is left out")
+		acts[0].advise("remove one of them", "Score prefers exec where a probe has both: httpGet is left out")
 		out = out.Without(object.Fields("httpGet"))
 	case len(acts) > 1:
-		acts[1].fail("remove one of them", "a probe has one action, got a second")
+		acts[1].reject("remove one of them", "a probe has one action, got a second")
 	}
 
 	// Kubernetes refuses some fields of some probes.
-	if most := more.get("successThreshold"); most.given() && most.Text != "1" && name != "readinessProbe" {
-		most.fail("write 1", "must be 1 for this probe")
+	if threshold := extra.field("successThreshold"); threshold.given() && threshold.Text != "1" && name != "readinessProbe" {
+		threshold.reject("write 1", "must be 1 for this probe")
 	}
-	if grace := more.get("terminationGracePeriodSeconds"); grace.given() && name == "readinessProbe" {
-		grace.fail("remove it", "a readiness probe does not stop containers")
+	if grace := extra.field("terminationGracePeriodSeconds"); grace.given() && name == "readinessProbe" {
+		grace.reject("remove it", "a readiness probe does not stop containers")
 	}
 	return out
 }
@@ -73,6 +72,6 @@ func (e entry) checkProbePort(p part) {
 		names = append(names, port.Name)
 	}
 	if !slices.Contains(names, p.Text) {
-		p.fail(suggest(p.Text, names), "the service has no port %s", shown(p.Text))
+		p.reject(suggest(p.Text, names), "the service has no port %s", shown(p.Text))
 	}
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// amounts decodes the requests and limits of a container. Score knows cpu and memory. Whatever
-// else Kubernetes counts, such as ephemeral-storage, is an extra.
+// amounts decodes the requests and limits of a container. Score knows cpu and memory. The other
+// resources of Kubernetes, such as ephemeral-storage, are extras.
 func (p part) amounts(out *Container, extra bool) {
-	limits, requests := p.get("limits"), p.get("requests")
-	most, least := limits.quantities(extra), requests.quantities(extra)
-	requests.checkLimits(least, most)
-	out.Limits, out.Requests = over(out.Limits, most), over(out.Requests, least)
+	limits, requests := p.field("limits"), p.field("requests")
+	limitPairs, requestPairs := limits.quantities(extra), requests.quantities(extra)
+	requests.checkLimits(requestPairs, limitPairs)
+	out.Limits, out.Requests = over(out.Limits, limitPairs), over(out.Requests, requestPairs)
 }
 
 // quantities decodes amounts of cpu, memory and other resources. The others are extras of a Score
@@ -34,7 +34,7 @@ func (p part) quantities(extra bool) []Pair {
 			} else if object.DidYouMean(e.name, []string{"cpu", "memory"}) == "" {
 				hint = "what Score does not know goes under metadata.containers.NAME.resources"
 			}
-			e.decoder.fail(e.namePos, e.at, hint, "unknown field %s", shown(e.name))
+			e.decoder.failAt(e.namePos, e.loc, hint, "unknown field %s", shown(e.name))
 			continue
 		}
 		out = append(out, Pair{Name: e.name, NamePos: e.namePos, Value: e.quantity()})
@@ -44,43 +44,45 @@ func (p part) quantities(extra bool) []Pair {
 }
 
 // quantity decodes one amount. The result is an amount that Kubernetes accepts: memory in full
-// bytes, and a cpu with a digit before the point.
+// bytes, and a cpu with a digit before the point. It is empty after a mistake.
 func (e entry) quantity() Text {
+
+	// Warn of a form that Score does not have.
 	t := Text{Pos: e.Pos, Value: e.Text}
 	little := e.name == "memory" && !strings.ContainsAny(e.Text, "-.eE") && len(e.Text) < len("1048576") // bytes warns of it
 	if e.Kind == object.KindNumber && e.doc.Score && !little {
-		e.warn("write "+strconv.Quote(e.Text), "expected a string, got a number")
+		e.advise("write "+strconv.Quote(e.Text), "expected a string, got a number")
 	}
 	if e.name == "cpu" && strings.HasPrefix(t.Value, ".") && e.doc.Score {
-		e.warn("write "+strconv.Quote("0"+t.Value), "an amount of CPU begins with a digit")
+		e.advise("write "+strconv.Quote("0"+t.Value), "an amount of CPU begins with a digit")
 		t.Value = "0" + t.Value
 	}
 
-	// Check it by the rules of Score, then by those of Kubernetes.
-	if bad, hint := e.badQuantity(t.Value); bad != "" {
-		e.fail(hint, "%s %s", shown(t.Value), bad)
-		return Text{Pos: e.Pos} // which is not compared with a limit
+	// Check it by the rules of Score, then by the rules of Kubernetes.
+	if problem, hint := e.badQuantity(t.Value); problem != "" {
+		e.reject(hint, "%s %s", shown(t.Value), problem)
+		return Text{Pos: e.Pos} // An empty amount is not compared with a limit.
 	}
 	q, err := resource.ParseQuantity(t.Value)
 	switch {
 	case err != nil:
-		e.fail("", "%s is not a quantity: expected one such as %s", shown(t.Value), example(e.name))
+		e.reject("", "%s is not a quantity: expected one such as %s", shown(t.Value), example(e.name))
 	case q.Sign() < 0:
-		e.fail("", "%s is negative", shown(t.Value))
+		e.reject("", "%s is negative", shown(t.Value))
 	case e.name == "memory":
 		t.Value = e.bytes(t.Value, q)
 	}
 	return t
 }
 
-// storage is the room on the disk of its node that a container uses.
+// storage is the resource for local disk of the node.
 const storage = "ephemeral-storage"
 
 // bytes returns an amount of memory in full bytes, rounded up.
 func (e entry) bytes(text string, q resource.Quantity) string {
 	const little = 1 << 20
 	if n := q.Value(); n < little && !q.IsZero() {
-		e.warn("write a unit, such as "+example("memory"), "%d bytes are hardly enough for a container", n)
+		e.advise("write a unit, such as "+example("memory"), "%d bytes are hardly enough for a container", n)
 	}
 	if !strings.Contains(text, ".") {
 		return text
@@ -99,9 +101,9 @@ func example(name string) string {
 	return `"128Mi"`
 }
 
-// badQuantity returns what is wrong with an amount by the rules of Score, or because Kubernetes
-// does not accept what Score does. It returns "" if nothing is.
-func (e entry) badQuantity(text string) (bad, hint string) {
+// badQuantity returns the mistake of an amount by the rules of Score, or an amount of Score that
+// Kubernetes does not accept. It returns "" if the amount is right.
+func (e entry) badQuantity(text string) (problem, hint string) {
 	const digit = "0123456789"
 	digits := strings.TrimLeft(text, digit)
 	number := text[:len(text)-len(digits)]
@@ -122,18 +124,19 @@ func (e entry) badQuantity(text string) (bad, hint string) {
 	}
 	point := false
 	fraction := ""
-	if rest, ok := strings.CutPrefix(digits, "."); ok {
-		fraction = rest[:len(rest)-len(strings.TrimLeft(rest, digit))]
+	if afterPoint, ok := strings.CutPrefix(digits, "."); ok {
+		fraction = afterPoint[:len(afterPoint)-len(strings.TrimLeft(afterPoint, digit))]
 		point = true
-		digits = rest[len(fraction):]
+		digits = afterPoint[len(fraction):]
 	}
 	ok := number != "" && (!point || fraction != "")
 	if e.name == "cpu" {
-		ok = ok && (digits == "" || digits == "m" && !point)
+		ok = ok && (digits == "" || (digits == "m" && !point))
 		hint = "expected CPUs or millicores, such as " + example("cpu")
 	} else {
-		ok = ok && (number[0] != '0' || number == "0" && point) &&
-			slices.Contains([]string{"", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"}, digits)
+		noLeadingZero := number == "" || number[0] != '0' || (number == "0" && point)
+		units := []string{"", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"}
+		ok = ok && noLeadingZero && slices.Contains(units, digits)
 		hint = "expected bytes with an optional unit: " + example("memory")
 	}
 	if ok {
@@ -150,9 +153,10 @@ func (p part) checkLimits(requests, limits []Pair) {
 			continue
 		}
 		request, err := resource.ParseQuantity(r.Value.Value)
-		limit, other := resource.ParseQuantity(limits[i].Value.Value)
-		if err == nil && other == nil && request.Cmp(limit) > 0 {
-			p.get(r.Name).failBeside(limits[i].Value.Pos, "the limit", "%s is more than the limit, which is %s", shown(r.Value.Value), shown(limits[i].Value.Value))
+		limit, limitErr := resource.ParseQuantity(limits[i].Value.Value)
+		if err == nil && limitErr == nil && request.Cmp(limit) > 0 {
+			p.field(r.Name).failBeside(limits[i].Value.Pos, "the limit",
+				"%s is more than the limit, which is %s", shown(r.Value.Value), shown(limits[i].Value.Value))
 		}
 	}
 }

@@ -36,15 +36,14 @@ const (
 type Workload struct {
 	// Name is a DNS label of 2 to 63 letters (1 to 63 in a document of kind Workload).
 	Name Text
-	// Namespace is "" where it is that of the project's context.
+	// Namespace is "" for the namespace of the project's context.
 	Namespace Text
-	// Environment is the environment that the document is for, "" where it is
-	// for all.
+	// Environment is the environment that the document is for, or "" for all.
 	Environment Text
 	Pos         object.Pos
 	// Score is set if the document is a Score file.
 	Score bool
-	// Metadata is what ${metadata…} reaches: the metadata of the document.
+	// Metadata is the metadata of the document, which ${metadata…} reads.
 	Metadata object.Value
 
 	// Annotations stand on the workload object and on its pods, Labels on every
@@ -52,40 +51,39 @@ type Workload struct {
 	Annotations    []Pair
 	Labels         []Pair
 	PodAnnotations []Pair
-	// PodLabels stand on the pods only: those that the identity requires.
+	// PodLabels stand on the pods only: the labels that the identity requires.
 	PodLabels []Pair
 
-	// Kind is one of the Kind constants; "" where none is set, so that claims
-	// decide between Deployment and StatefulSet.
+	// Kind is one of the Kind constants; "" if none is set, so that claims decide between
+	// Deployment and StatefulSet.
 	Kind Text
 	// Schedule is the cron expression of a CronJob.
 	Schedule Text
-	// Containers and Resources are sorted by name, [Container.Order] is in which
-	// order the former stand in the document; a valid workload has at least one
-	// container.
+	// Containers and Resources are sorted by name; [Container.Order] is the order of
+	// containers in the document. A valid workload has at least one container.
 	Containers []Container
 	Resources  []Resource
-	// Ports are those of the service, sorted by name.
+	// Ports are the ports of the service, sorted by name.
 	Ports []Port
-	// Headless is where a Service without an address of its own is asked for: its name
-	// leads to the pods, at any port. It is invalid elsewhere.
+	// Headless is the position of the field headless, which asks for a Service without an
+	// address of its own: its name leads to the pods, at any port. Otherwise it is invalid.
 	Headless object.Pos
 
-	// Replicas is nil where none are set, and for a KnativeService.
+	// Replicas is nil if none are set, and for a KnativeService.
 	Replicas *Replicas
-	// Serving is {concurrencyLimit, timeout in seconds} and, for a KnativeService, how
-	// it is scaled: {min, max, cooldown in seconds, metric: concurrency | rps, target}.
-	// KindNone where there is nothing.
+	// Serving is {concurrencyLimit, timeout in seconds} and, for a KnativeService, the
+	// scaling: {min, max, cooldown in seconds, metric: concurrency | rps, target}. It is
+	// KindNone if nothing is set.
 	Serving        object.Value
 	Deploy         Deploy
 	ServiceAccount ServiceAccount
-	// Network is the traffic that the author allows beside that of the calls between
-	// workloads, nil where nothing is said of it.
+	// Network is the traffic that the author allows beside the calls between workloads,
+	// or nil if the author wrote no rules.
 	Network *Rules
-	// Passed are the fields that go into the input of the module as they are, sorted by name
-	// (see Passed of render/document); KindNone where there is none.
+	// Passed holds the fields that go into the input of the module as they are, sorted by
+	// name (see Passed of render/document), or KindNone.
 	Passed object.Value
-	// Pod and Job hold further fields of the spec of the pod, and of that of the
+	// Pod and Job hold further fields of the spec of the pod, and of the spec of the
 	// Job or CronJob, in the shape of the Kubernetes API.
 	Pod object.Value
 	Job object.Value
@@ -103,28 +101,28 @@ type Workload struct {
 type Container struct {
 	Name string
 	Pos  object.Pos
-	// Order is the index of the container among those of the document, from 0;
-	// those that are only merged over it come last.
+	// Order is the index of the container in the document, from 0; containers that are
+	// only merged over it come last.
 	Order int
-	// Image is "." where it is given at deployment.
+	// Image is "." if it is given at deployment.
 	Image   Text
 	Command []Text
 	Args    []Text
 	// Variables are sorted by name; values are not expanded yet.
 	Variables []Pair
-	// Secrets are the variables that are secrets, sorted by name.
+	// Secrets are the variables whose values are secrets, sorted by name.
 	Secrets []SecretVariable
 	// Files and Volumes are sorted by target.
 	Files   []File
 	Volumes []Mount
 	// Before are the containers that wait for this one, sorted by name.
 	Before []Before
-	// Requests and Limits hold cpu and memory (and what else a Workload
-	// names), sorted by name. Values are valid quantities of Kubernetes.
+	// Requests and Limits hold cpu and memory (and the other resources of a Workload),
+	// sorted by name. Values are valid quantities of Kubernetes.
 	Requests []Pair
 	Limits   []Pair
 	// LivenessProbe, ReadinessProbe and StartupProbe have the shape of the
-	// Kubernetes API, with timing; KindNone where there is none.
+	// Kubernetes API, with timing, or are KindNone.
 	LivenessProbe  object.Value
 	ReadinessProbe object.Value
 	StartupProbe   object.Value
@@ -135,27 +133,25 @@ type Container struct {
 	Further object.Value
 }
 
-// File is a file of a container. Exactly one of Content, Binary and Source is
-// given.
+// File is a file of a container. It has exactly one of Content, Binary and Source.
 type File struct {
 	// Target is the absolute path in the container.
 	Target string
 	Pos    object.Pos
 	// Content is text that is expanded unless NoExpand.
 	Content *Text
-	// Indent is how many columns each line of Content is indented by in the
-	// document, for positions inside of it; Content.Pos is the position of its first
-	// character.
+	// Indent is the number of columns before each line of Content in the document, for
+	// positions inside of it; Content.Pos is the position of its first character.
 	Indent int
 	// Binary is used unchanged.
 	Binary []byte
 	// Source is a path relative to the document.
 	Source *Text
-	// Mode has the permission bits, nil where they were not given.
+	// Mode has the permission bits, or is nil if not given.
 	Mode     *int
 	ModePos  object.Pos
 	NoExpand bool
-	// Secret is where the author asks for a Secret; it is not valid where none is asked for.
+	// Secret is the position of the field secret, which asks for a Secret, or invalid.
 	Secret object.Pos
 }
 
@@ -170,14 +166,14 @@ type Mount struct {
 	ReadOnly bool
 }
 
-// What a container that comes before another must be.
+// The states of a container that others wait for.
 const (
 	ReadyStarted  = "started"
 	ReadyHealthy  = "healthy"
 	ReadyComplete = "complete"
 )
 
-// Before makes the container that holds it come before another one.
+// Before makes its container start before another container.
 type Before struct {
 	Container string
 	Pos       object.Pos
@@ -189,8 +185,8 @@ type Before struct {
 type Port struct {
 	Name string
 	Pos  object.Pos
-	// Port is that of the service, Target that of the container: the same where
-	// only one is given. 1 to 65535.
+	// Port is the port of the service, Target the port of the container, which is Port by
+	// default. 1 to 65535.
 	Port   int
 	Target int
 	// Protocol is TCP or UDP.
@@ -208,14 +204,14 @@ type Resource struct {
 	Name string
 	Pos  object.Pos
 	Type Text
-	// Class is "" where it was not given: the class is then "default".
+	// Class is "" if not given: the class is then "default".
 	Class Text
-	// ID is "" where the resource is not shared.
+	// ID is "" if the resource is not shared.
 	ID Text
 	// Metadata and Params are maps, or KindNone; Params may hold placeholders.
 	Metadata object.Value
 	Params   object.Value
-	// Direction is one of the Direction constants, "" where it was not given.
+	// Direction is one of the Direction constants, or "" if not given.
 	Direction Text
 	// Wait is set if the workload waits until the resource, or the other
 	// workload, is ready: a service opens a wave only then.
@@ -228,16 +224,16 @@ const (
 	StrategyCanary  = "canary"
 )
 
-// Deploy configures how a new version comes in.
+// Deploy configures the release of a new version.
 type Deploy struct {
 	Pos object.Pos
-	// Strategy is one of the Strategy constants, "" where it was not given.
+	// Strategy is one of the Strategy constants, or "" if not given.
 	Strategy string
 	Canary   Canary
 }
 
-// Canary configures a canary release; the zero value means Ropewalk's own
-// defaults (interval 1m, threshold 5, maxWeight 50, stepWeight 10).
+// Canary configures a canary release; the zero value means the defaults of Ropewalk
+// (interval 1m, threshold 5, maxWeight 50, stepWeight 10).
 type Canary struct {
 	// Interval is a duration in minutes or seconds, such as 1m or 30s.
 	Interval                         string
@@ -246,10 +242,10 @@ type Canary struct {
 
 // ServiceAccount is the account of the pods.
 type ServiceAccount struct {
-	// Name is that of the workload where it is "".
+	// Name is "" for the name of the workload.
 	Name        Text
 	Annotations []Pair
-	// Existing is set if the account is there already and is not made.
+	// Existing is set if the account exists already and is not made.
 	Existing bool
 	// MountToken lets the pods call the Kubernetes API.
 	MountToken bool
