@@ -1,8 +1,8 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package frontend is the one list of what becomes workloads: what each kind of document or
-// file is made of, and how. render/spec says how they are recognized.
+// Package frontend lists the kinds of documents and files that become workloads, each with its table
+// of fields and its compiler. render/spec recognizes them.
 //
 // A new input format is a package below this one with its table of fields and its function,
 // an entry of [All], and one of the formats of render/spec.
@@ -20,38 +20,38 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/frontend/function"
 )
 
-// FrontEnd turns documents of one kind into workloads: all that is in one at once (Compile),
-// or one into one (Lower). A kind without either is one of workloads.
+// FrontEnd turns documents of one kind into workloads: Compile turns a document into all of its
+// workloads, Lower turns a document into one. A document of a kind without either is a workload.
 type FrontEnd struct {
-	// Kind is that of [spec.Document].
+	// Kind is a kind of [spec.Document].
 	Kind string
 	// Table has the fields of documents of this kind. It is nil for formats of other tools.
 	Table func() document.Document
-	// Compile makes the specs of a document. What could be read is returned with errors, which
-	// hold warnings too, in no order that means anything.
+	// Compile makes the specs of a document. It returns the parts that could be read together
+	// with errors, which include warnings, in no particular order.
 	Compile func(doc spec.Document, in Surroundings) (Made, object.Errors)
-	// Lower makes a Workload of a document with its overlays, and Written leads errors on that
-	// to what its author wrote. The Workload is decoded in any case.
+	// Lower makes a Workload of a document with its overlays, and Written maps errors on the
+	// Workload to the text of the author. The Workload is decoded in any case.
 	Lower   func(doc object.Value) (object.Value, object.Errors)
 	Written func(object.Errors) object.Errors
-	// Environments returns those that a document may have overrides for, by their names, with what
-	// they have as spec.workloads of a project where the project says nothing else.
+	// Environments returns the environments that a document may have overrides for, by name,
+	// with the default of spec.workloads of a project in each.
 	Environments func(doc spec.Document) map[string]object.Value
 }
 
-// Made is what a document becomes.
+// Made holds the workloads and Gateways of a document.
 type Made struct {
 	Workloads []spec.Document
 	// Gateways lead requests to them.
 	Gateways []spec.Transform
 }
 
-// Surroundings is where the document lies, and what it is made for.
+// Surroundings describe the place of the document and the environment that it is rendered for.
 type Surroundings interface {
 	compose.Project
 
-	// Environment returns the environment of the render, or "" for none, and Declared those that
-	// the project declares.
+	// Environment returns the environment of the render, or "", and Declared the environments
+	// that the project declares.
 	Environment() string
 	Declared() []string
 	// Config returns spec.workloads.config of the project in that environment.
@@ -67,22 +67,26 @@ func All() []FrontEnd {
 			workloads, errs := function.Compile(doc)
 			return Made{Workloads: workloads}, errs
 		}},
-		{Kind: spec.KindCompose, Table: kinds.Compose, Compile: func(doc spec.Document, in Surroundings) (Made, object.Errors) {
-			workloads, errs := compose.Compile(doc, in)
-			return Made{Workloads: workloads}, errs
-		}},
-		{Kind: spec.KindApps, Table: kinds.Apps, Environments: apps.Overridden, Compile: func(doc spec.Document, in Surroundings) (Made, object.Errors) {
-			workloads, gateways, errs := apps.Compile(doc, in.Environment(), in.Config(), in.Declared()...)
-			return Made{Workloads: workloads, Gateways: gateways}, errs
-		}},
+		{Kind: spec.KindCompose, Table: kinds.Compose, Compile: compileCompose},
+		{Kind: spec.KindApps, Table: kinds.Apps, Environments: apps.Overridden, Compile: compileApps},
 	}
+}
+
+func compileCompose(doc spec.Document, in Surroundings) (Made, object.Errors) {
+	workloads, errs := compose.Compile(doc, in)
+	return Made{Workloads: workloads}, errs
+}
+
+func compileApps(doc spec.Document, in Surroundings) (Made, object.Errors) {
+	workloads, gateways, errs := apps.Compile(doc, in.Environment(), in.Config(), in.Declared()...)
+	return Made{Workloads: workloads, Gateways: gateways}, errs
 }
 
 // Of returns the front end of a kind, or the zero value if the kind is unknown.
 func Of(kind string) FrontEnd {
-	all := All()
-	if i := slices.IndexFunc(all, func(f FrontEnd) bool { return f.Kind == kind }); i >= 0 {
-		return all[i]
+	frontEnds := All()
+	if i := slices.IndexFunc(frontEnds, func(f FrontEnd) bool { return f.Kind == kind }); i >= 0 {
+		return frontEnds[i]
 	}
 	return FrontEnd{}
 }

@@ -19,28 +19,29 @@ import (
 // local is the environment without a store of secrets.
 const local = "local"
 
-// Environments returns the environments that are there without a word of the project, sorted.
+// Environments returns the environments that exist without a declaration, sorted.
 func Environments() []string { return []string{"dev", "gcp", local} }
 
-// Overridden returns the environments that doc may have overrides for, with what they have as
-// spec.workloads of a project. In the environment local the Secrets of the namespace are the store.
+// Overridden returns the environments that doc may have overrides for, with the default of
+// spec.workloads of a project in each. In local the Secrets of the namespace are the store.
 func Overridden(doc spec.Document) map[string]object.Value {
 	out := map[string]object.Value{}
 	for _, name := range Environments() {
 		out[name] = object.Value{}
 	}
-	all, _ := doc.Value.Get("apps")
-	for _, a := range all.Items {
+	applications, _ := doc.Value.Get("apps")
+	for _, a := range applications.Items {
 		overrides, _ := a.Get("overrides")
 		for _, m := range overrides.Members {
 			out[m.Name] = object.Value{}
 		}
 	}
-	out[local] = builder.Pairs(doc.Pos, "secrets", builder.Pairs(doc.Pos, "backend", object.TextAt(spec.BackendKubernetes, doc.Pos)))
+	backend := object.TextAt(spec.BackendKubernetes, doc.Pos)
+	out[local] = builder.Pairs(doc.Pos, "secrets", builder.Pairs(doc.Pos, "backend", backend))
 	return out
 }
 
-// The tables that are held against a document and against an application with its override.
+// The tables that a document, and an application with its override, are checked against.
 //
 //nolint:gochecknoglobals // constants
 var (
@@ -49,25 +50,32 @@ var (
 )
 
 // Compile returns the workloads and the Gateways of doc: a document of kind Apps, or an
-// apps.yaml. The environment is that of the render, or "" for none. The argument config has what
-// the project has in it as spec.workloads.config, and declared its environments. The errors hold warnings too, in no particular
-// order. What could be read is returned in any case.
-func Compile(doc spec.Document, environment string, config object.Value, declared ...string) ([]spec.Document, []spec.Transform, object.Errors) {
+// apps.yaml. The environment is the rendered environment, or "". The argument config is
+// spec.workloads.config of the project in that environment, and declared lists the environments of
+// the project. The errors include warnings, in no particular order. The parts that could be read
+// are returned in any case.
+func Compile(
+	doc spec.Document, environment string, config object.Value, declared ...string,
+) ([]spec.Document, []spec.Transform, object.Errors) {
 	f := &file{doc: doc, environment: environment, declared: declared, ports: map[string][]object.Value{}, namespaces: map[string][]string{}}
-	own, _ := config.Get("apps")
-	f.project = f.Hold(kinds.AppsConfig(), own, object.Fields("spec", "workloads", "config", "apps"))
+	settings, _ := config.Get("apps")
+	f.project = f.Hold(kinds.AppsConfig(), settings, object.Fields("spec", "workloads", "config", "apps"))
+
+	// Read the applications, so that routes can refer to all of them.
 	root := f.Hold(table(), doc.Value, nil)
 	written := document.Part{Decoder: &f.Decoder, Value: doc.Value}.List("apps")
-	var all []*app
+	var applications []*app
 	for i, p := range root.List("apps") {
 		if a := f.app(p, written[i]); a.label != "" {
 			f.namespaces[a.label] = []string{a.At("namespace").Text, p.At("namespace").Text}
-			all = append(all, a)
+			applications = append(applications, a)
 		}
 	}
+
+	// Make the Gateways first, as they record the ports of the workloads.
 	gateways := f.gateways(root.At("gateway"))
-	out := make([]spec.Document, len(all))
-	for i, a := range all {
+	out := make([]spec.Document, len(applications))
+	for i, a := range applications {
 		out[i] = doc
 		out[i].Kind = spec.KindWorkload
 		out[i].Name = a.label
@@ -86,10 +94,10 @@ type file struct {
 	environment string
 	// declared are the environments of the project.
 	declared []string
-	// project is what the project says about applications.
+	// project holds the settings of the project for applications.
 	project document.Part
-	// ports are those that routes name, and namespaces the one in effect and the one
-	// without overrides, by application.
+	// ports holds the ports that routes name by application, and namespaces the namespace with
+	// and without overrides.
 	ports      map[string][]object.Value
 	namespaces map[string][]string
 }
@@ -98,14 +106,14 @@ type file struct {
 type app struct {
 	document.Part
 	*file
-	// written is what the author wrote, of which Part is what is right.
+	// written is the text of the author, and Part its valid parts.
 	written document.Part
 	name    document.Part
 	label   string
 }
 
-// known reports whether a mistake in the part at a path is known already, also in the override of
-// the environment. What follows from such a mistake is not a mistake of its own.
+// known reports whether a mistake in the part at a path is known, also in the override of the
+// environment. Mistakes that follow from it are not reported.
 func (f *file) known(path string) bool {
 	return slices.ContainsFunc(f.Errs.Failures(), func(e *object.Error) bool {
 		return object.Within(strings.Replace(e.Path, ".overrides."+f.environment, "", 1), path)
@@ -114,7 +122,7 @@ func (f *file) known(path string) bool {
 
 // app reads an application, which was written as raw, and merges the override of the environment
 // over it, in which null removes a field. An override with another type of scaling replaces all
-// of scaling: bounds of one type are not those of another.
+// of scaling, because each type has its own bounds.
 func (f *file) app(p, raw document.Part) *app {
 	a := &app{file: f, name: p.At("name")}
 	a.label = builder.Label(a.name.Text)
@@ -125,20 +133,22 @@ func (f *file) app(p, raw document.Part) *app {
 	case a.label != a.name.Text:
 		a.name.Warn("", "the application is called %q in Kubernetes, which has no names such as %q", a.label, a.name.Text)
 	}
+
+	// Check all overrides, and merge the one of the environment.
 	kind := p.At("scaling", "type").Text
 	warnWithoutEffect(p, kind)
 	for _, m := range p.At("overrides").Members {
 		name := m.Name
-		over := p.At("overrides", name)
-		if known := slices.Concat(Environments(), f.declared); len(f.declared) > 0 && !slices.Contains(known, name) {
-			f.Fail(m.Pos, over.Path, object.Suggest(name, known), "the project has no environment %q", name)
+		override := p.At("overrides", name)
+		if environments := slices.Concat(Environments(), f.declared); len(f.declared) > 0 && !slices.Contains(environments, name) {
+			f.Fail(m.Pos, override.Path, object.Suggest(name, environments), "the project has no environment %q", name)
 		}
-		other := cmp.Or(over.At("scaling", "type").Text, kind)
-		warnWithoutEffect(over, other)
-		if name != f.environment || !over.Given() {
+		overrideKind := cmp.Or(override.At("scaling", "type").Text, kind)
+		warnWithoutEffect(override, overrideKind)
+		if name != f.environment || !override.Given() {
 			continue
 		}
-		if other != kind {
+		if overrideKind != kind {
 			raw.Value = raw.Without(object.Fields("scaling"))
 		}
 		raw.Value = raw.Merge(raw.At("overrides", name).Value)
@@ -152,14 +162,16 @@ func (f *file) app(p, raw document.Part) *app {
 // warnWithoutEffect warns of the fields that have no effect with a type of scaling.
 func warnWithoutEffect(p document.Part, kind string) {
 	for _, f := range fields() {
-		if given := p.At(strings.Split(f.from, ".")...); given.Given() && f.types != "" && kind != "" && !strings.Contains(f.types, kind) {
-			given.Warn("remove it", "has no effect with the type %s", kind)
+		part := p.At(strings.Split(f.from, ".")...)
+		hasEffect := f.types == "" || kind == "" || strings.Contains(f.types, kind)
+		if part.Given() && !hasEffect {
+			part.Warn("remove it", "has no effect with the type %s", kind)
 		}
 	}
 }
 
 // parent splits the path of a field into the path of its map and the name of the field.
-func parent(at string) (in, name string) {
-	i := strings.LastIndex(at, ".")
-	return at[:max(i, 0)], at[i+1:]
+func parent(path string) (mapPath, name string) {
+	i := strings.LastIndex(path, ".")
+	return path[:max(i, 0)], path[i+1:]
 }

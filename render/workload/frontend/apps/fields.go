@@ -11,9 +11,9 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/builder"
 )
 
-// field is a field of an application, and where the spec of a Workload has it; * is the
-// name of the container. Where types is not "", it has an effect with those types of
-// scaling only. What has no place of its own is written by code.
+// field maps a field of an application to the spec of a Workload; * stands for the name of the
+// container. If types is not "", the field has an effect with those types of scaling only. Fields
+// without a counterpart are written by code.
 type field struct{ from, to, types string }
 
 // fields returns the fields of an application with their places in a Workload.
@@ -50,14 +50,15 @@ func fields() []field {
 // messages returns the function that turns errors on the Workload into errors on the fields of
 // the application.
 func (a *app) messages() func(object.Errors) object.Errors {
-	at := a.Path.String() + "."
+	prefix := a.Path.String() + "."
 	var paths [][2]string
 	for _, f := range fields() {
-		paths = append(paths, [2]string{"spec." + f.to, at + f.from})
+		paths = append(paths, [2]string{"spec." + f.to, prefix + f.from})
 	}
 	paths = append(paths, [2]string{"spec.resources.queue", "spec.workloads.config.apps.queue.resource"},
 		[2]string{"spec.replicas.queue", "spec.workloads.config.apps.queue"},
-		[2]string{"spec.replicas", at + "scaling"}, [2]string{"spec.containers.*", strings.TrimSuffix(at, ".")}, [2]string{"metadata", at + "name"})
+		[2]string{"spec.replicas", prefix + "scaling"},
+		[2]string{"spec.containers.*", strings.TrimSuffix(prefix, ".")}, [2]string{"metadata", prefix + "name"})
 	words := strings.NewReplacer("min: ", "min_instances: ", "write max too", "write max_instances too", "raise max", "raise max_instances",
 		"a queue, cron or http", "the type keda-queue, keda-cron or keda-http")
 	return func(errs object.Errors) object.Errors {
@@ -71,8 +72,13 @@ func (a *app) messages() func(object.Errors) object.Errors {
 // writtenGateway returns errors on a Gateway as errors on the fields below gateway.
 func writtenGateway(errs object.Errors) object.Errors {
 	return builder.Written(errs, [][2]string{
-		{"spec.target", "gateway.provider"}, {"spec.cors.allowOrigins", "gateway.cors.allow_origins"}, {"spec.cors.allowMethods", "gateway.cors.allow_methods"},
-		{"spec.cors.allowHeaders", "gateway.cors.allow_headers"}, {"spec.cors.maxAge", "gateway.cors.max_age"},
-		{"spec.rateLimit.requests", "gateway.rate_limit.requests_per_second"}, {"spec.rateLimit", "gateway.rate_limit"}, {"spec", "gateway"},
+		{"spec.target", "gateway.provider"},
+		{"spec.cors.allowOrigins", "gateway.cors.allow_origins"},
+		{"spec.cors.allowMethods", "gateway.cors.allow_methods"},
+		{"spec.cors.allowHeaders", "gateway.cors.allow_headers"},
+		{"spec.cors.maxAge", "gateway.cors.max_age"},
+		{"spec.rateLimit.requests", "gateway.rate_limit.requests_per_second"},
+		{"spec.rateLimit", "gateway.rate_limit"},
+		{"spec", "gateway"},
 	}, strings.NewReplacer("target: ", "provider: ", "rateLimit", "rate_limit"))
 }

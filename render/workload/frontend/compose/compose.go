@@ -14,7 +14,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// extension is the field with what Compose lacks.
+// extension is the field with the settings that Compose lacks.
 const extension = "x-ropewalk"
 
 // Bounds of one document. They are far above what applications have.
@@ -23,25 +23,25 @@ const (
 	maxServices = 1000
 )
 
-// Project is where files and variables come from.
+// Project reads files and variables.
 type Project interface {
 	// Read returns a file, by its path relative to the folder of the document.
 	Read(name string) (spec.File, error)
-	// Below returns the files in a folder and below it, one more than most of them, by paths
-	// relative to it, sorted. The folder is relative to that of the document.
+	// Below returns the files in a folder and below it, at most most+1 of them, by paths
+	// relative to it, sorted. The folder is relative to the folder of the document.
 	Below(folder string, most int) ([]string, error)
 	// Variables returns the variables of an env file, in the syntax of Compose. With errors
-	// only their names count.
+	// only their names are valid.
 	Variables(file spec.File) (map[string]string, object.Errors)
 	// NetworkPolicies reports whether the project makes network policies.
 	NetworkPolicies() bool
-	// Variable returns a variable that the caller declares. It wins over those of env files.
+	// Variable returns a variable that the caller declares. It wins over variables of env files.
 	Variable(name string) (string, bool)
 }
 
 // Compile returns the workloads of doc: a document of kind Compose, or a compose file. The errors
-// hold warnings too, in no particular order. What could be read is returned in any case, sorted
-// by name. A workload with a mistake is marked as unsure.
+// include warnings, in no particular order. Workloads that could be read are returned in any case,
+// sorted by name. A workload with a mistake is marked as unsure.
 func Compile(doc spec.Document, project Project) ([]spec.Document, object.Errors) {
 	r := &reading{project: project, blocks: map[object.Pos]spec.Block{}, parsed: map[string][]spec.Manifest{}, app: doc.Name}
 	unit := unit{scope: scope{project: project}}
@@ -88,30 +88,30 @@ type reading struct {
 	profiles []string
 	scope    scope
 	blocks   map[object.Pos]spec.Block
-	// parsed are the documents of the files, by path; loads counts how often one was used.
+	// parsed holds the documents of the files, by path; loads counts the uses of files.
 	parsed map[string][]spec.Manifest
 	loads  int
-	// merged counts the values that merging has copied; full is set where that is too much.
+	// merged counts the values that merging has copied; full is set beyond the limit.
 	merged int
 	full   bool
-	// broken are the variables of files with a mistake, which is reported.
+	// broken names the variables of files with a mistake, which is reported.
 	broken map[string]bool
-	// unsure counts the uses of those.
+	// unsure counts the uses of broken variables.
 	unsure int
 }
 
-// unit is files that are merged, later ones over earlier ones: those of the document, or
-// of one entry of include.
+// unit is a list of files that are merged, later files over earlier ones: the files of the document,
+// or of one entry of include.
 type unit struct {
 	files []document.Part
-	// dir is the folder that paths are relative to; itself relative to that of the document.
+	// dir is the folder that paths are relative to, relative to the folder of the document.
 	dir      string
 	envFiles []document.Part
 	scope    scope
 }
 
-// readEnvironment reads the env files of a unit, which are relative to dir. Without one it reads
-// .env beside the first file, if it exists.
+// readEnvironment reads the env files of a unit, which are relative to dir. A unit without env files
+// reads .env beside the first file, if it exists.
 func (u *unit) readEnvironment(r *reading, dir string) {
 	for _, f := range u.envFiles {
 		u.scope = u.scope.with(r.readEnvFile(f, join(dir, f.Written())))
@@ -121,25 +121,25 @@ func (u *unit) readEnvironment(r *reading, dir string) {
 	}
 }
 
-// model returns the files of u merged into one, in long form, with what they include below it.
-// Paths in it are relative to the folder of the document. The argument open has the files that
-// include u.
-func (r *reading) model(u unit, open []string) object.Value {
+// model returns the files of u merged into one, in long form, with the included files below it.
+// Paths in it are relative to the folder of the document. The argument including lists the files
+// that include u.
+func (r *reading) model(u unit, including []string) object.Value {
 	var out object.Value
 	for _, f := range u.files {
 		name := path.Clean(f.Text)
 		if f.Kind != object.KindString {
 			continue
 		}
-		if slices.Contains(open, name) {
-			f.Fail("remove one of them", "include is a cycle: %s", strings.Join(append(open, name), " -> "))
+		if slices.Contains(including, name) {
+			f.Fail("remove one of them", "include is a cycle: %s", strings.Join(append(including, name), " -> "))
 			continue
 		}
 		for _, v := range r.load(f, name, u.scope) {
 			root := r.root(v)
 			included := object.Value{}
 			for _, entry := range root.List("include") {
-				included = r.merge(included, r.include(entry, u, append(slices.Clip(open), name)), nil)
+				included = r.merge(included, r.include(entry, u, append(slices.Clip(including), name)), nil)
 			}
 			out = r.merge(r.merge(out, included, nil), r.resolve(root, u, name), nil)
 		}
@@ -148,51 +148,52 @@ func (r *reading) model(u unit, open []string) object.Value {
 }
 
 // include returns the model of one entry of include.
-func (r *reading) include(entry document.Part, u unit, open []string) object.Value {
-	in := unit{files: []document.Part{entry}, scope: u.scope}
+func (r *reading) include(entry document.Part, u unit, including []string) object.Value {
+	included := unit{files: []document.Part{entry}, scope: u.scope}
 	if entry.Kind == object.KindMap {
-		in.files = oneOrMore(entry.At("path"))
-		in.envFiles = oneOrMore(entry.At("env_file"))
+		included.files = oneOrMore(entry.At("path"))
+		included.envFiles = oneOrMore(entry.At("env_file"))
 	}
-	if len(in.files) == 0 || !in.files[0].Given() {
+	if len(included.files) == 0 || !included.files[0].Given() {
 		return object.Value{}
 	}
-	in.dir = path.Dir(join(u.dir, in.files[0].Text))
+	included.dir = path.Dir(join(u.dir, included.files[0].Text))
 	if dir := entry.At("project_directory"); dir.Given() {
-		in.dir = join(u.dir, dir.Written())
+		included.dir = join(u.dir, dir.Written())
+
 	}
 	// Paths of files and env files are relative to the including file.
-	in.readEnvironment(r, u.dir)
-	in.files = slices.Clone(in.files)
-	for i, f := range in.files {
-		in.files[i].Text = join(u.dir, f.Text)
+	included.readEnvironment(r, u.dir)
+	included.files = slices.Clone(included.files)
+	for i, f := range included.files {
+		included.files[i].Text = join(u.dir, f.Text)
 	}
-	return r.model(in, open)
+	return r.model(included, including)
 }
 
 // load returns the documents of a file with their variables filled in.
-func (r *reading) load(at document.Part, name string, s scope) []object.Value {
+func (r *reading) load(part document.Part, name string, s scope) []object.Value {
 	r.loads++
 	if r.loads > maxFiles {
 		if r.loads == maxFiles+1 {
-			at.Fail("merge some of them", "include and extends lead to more than %d files", maxFiles)
+			part.Fail("merge some of them", "include and extends lead to more than %d files", maxFiles)
 		}
 		return nil
 	}
 
 	// A file is parsed once, and its mistakes are reported once.
-	docs, known := r.parsed[name]
-	if !known {
+	docs, parsed := r.parsed[name]
+	if !parsed {
 		file, err := r.project.Read(name)
 		if err == nil {
 			docs, err = spec.ParseDocuments(file, spec.MaxFile)
-			if _, parse := err.(object.Errors); parse { //nolint:errorlint // as returned
+			if _, isParse := err.(object.Errors); isParse { //nolint:errorlint // as returned
 				r.Errs = append(r.Errs, err.(object.Errors)...) //nolint:errorlint,forcetypeassert // see above
 				err = nil
 			}
 		}
 		if err != nil {
-			at.Fail("", "%q: %v", name, err)
+			part.Fail("", "%q: %v", name, err)
 		}
 		r.parsed[name] = docs
 	}
@@ -203,17 +204,20 @@ func (r *reading) load(at document.Part, name string, s scope) []object.Value {
 		for pos, b := range d.Blocks {
 			r.blocks[pos] = b
 		}
-		if held := r.Hold(fileTable(), r.fill(r.root(d.Value), s), nil); held.Kind == object.KindMap {
-			out = append(out, held.Value)
+		if valid := r.Hold(fileTable(), r.fill(r.root(d.Value), s), nil); valid.Kind == object.KindMap {
+			out = append(out, valid.Value)
 		}
 	}
 	return out
 }
 
-// resolve returns a file in long form, with what its services extend below them.
+// resolve returns a file in long form, in which services are merged over the services they extend.
 func (r *reading) resolve(root document.Part, u unit, name string) object.Value {
 	services := root.At("services")
-	e := extending{reading: r, unit: u, file: name, services: map[string]document.Part{}, open: map[string]bool{}, done: map[string]object.Value{}}
+	e := extending{
+		reading: r, unit: u, file: name, services: map[string]document.Part{},
+		visiting: map[string]bool{}, resolved: map[string]object.Value{},
+	}
 	for _, s := range services.Entries() {
 		e.services[s.Name] = r.toLong(s.Part, u.dir)
 	}
@@ -246,17 +250,17 @@ type extending struct {
 	unit     unit
 	file     string
 	services map[string]document.Part
-	open     map[string]bool
-	done     map[string]object.Value
-	// from are the services of other files whose extends led here.
-	from []string
+	visiting map[string]bool
+	resolved map[string]object.Value
+	// callers are the services of other files whose extends led here.
+	callers []string
 }
 
-// service returns the service called name with what it extends below it.
+// service returns the service called name, merged over the services that it extends.
 func (e *extending) service(name string, depth int) object.Value {
 	const deepest = 50
 	s := e.services[name]
-	if v, ok := e.done[name]; ok {
+	if v, ok := e.resolved[name]; ok {
 		return v
 	}
 	extends := s.At("extends")
@@ -264,45 +268,45 @@ func (e *extending) service(name string, depth int) object.Value {
 	switch key := e.file + " " + name; {
 	case !extends.Given() || base == "":
 		return s.Value
-	case e.open[name] || slices.Contains(e.from, key):
+	case e.visiting[name] || slices.Contains(e.callers, key):
 		extends.Fail("remove one of them", "extends is a cycle through the service %q", name)
 		return s.Without(object.Fields("extends"))
-	case depth+len(e.from) > deepest:
+	case depth+len(e.callers) > deepest:
 		extends.Fail("merge some of them", "extends leads through more than %d services", deepest)
 		return s.Without(object.Fields("extends"))
 	}
-	e.open[name] = true
+	e.visiting[name] = true
 	v := e.merge(e.base(extends, name, base, depth), s.Without(object.Fields("extends")), object.Fields("services", name))
 	v.Pos = s.Pos
-	e.open[name] = false
-	e.done[name] = v
+	e.visiting[name] = false
+	e.resolved[name] = v
 	return v
 }
 
-// base returns the service that the one called name extends.
+// base returns the service that the service called name extends.
 func (e *extending) base(extends document.Part, name, base string, depth int) object.Value {
-	in := e
+	target := e
 	if file := extends.At("file"); file.Given() {
-		at := join(e.unit.dir, file.Written())
-		in = &extending{
-			reading: e.reading, unit: unit{dir: path.Dir(at), scope: e.unit.scope}, file: at, services: map[string]document.Part{},
-			open: map[string]bool{}, done: map[string]object.Value{}, from: append(slices.Clip(e.from), e.file+" "+name),
+		filePath := join(e.unit.dir, file.Written())
+		target = &extending{
+			reading: e.reading, unit: unit{dir: path.Dir(filePath), scope: e.unit.scope}, file: filePath, services: map[string]document.Part{},
+			visiting: map[string]bool{}, resolved: map[string]object.Value{}, callers: append(slices.Clip(e.callers), e.file+" "+name),
 		}
-		for _, v := range e.load(file, at, e.unit.scope) {
+		for _, v := range e.load(file, filePath, e.unit.scope) {
 			for _, s := range e.root(v).At("services").Entries() {
-				in.services[s.Name] = e.toLong(s.Part, in.unit.dir)
+				target.services[s.Name] = e.toLong(s.Part, target.unit.dir)
 			}
 		}
 	}
-	if len(in.services) == 0 {
+	if len(target.services) == 0 {
 		return object.Value{} // The file cannot be read.
 	}
-	if _, ok := in.services[base]; !ok {
-		at := extends.At("service")
-		at.Fail(object.Suggest(base, object.SortedKeys(in.services)), "there is no service %q to extend", base)
+	if _, ok := target.services[base]; !ok {
+		service := extends.At("service")
+		service.Fail(object.Suggest(base, object.SortedKeys(target.services)), "there is no service %q to extend", base)
 		return object.Value{}
 	}
-	return in.service(base, depth+1)
+	return target.service(base, depth+1)
 }
 
 // workloads returns the services of a model as workloads, sorted by name.
@@ -322,8 +326,16 @@ func (r *reading) workloads(model object.Value, doc spec.Document) []spec.Docume
 		before := r.Failed
 		v := s.workload()
 		out = append(out, spec.Document{
-			Kind: spec.KindWorkload, Name: s.label, Pos: s.NamePos, NamePos: s.NamePos, Value: v, Blocks: r.blocks, Unsure: r.Failed > before,
+			Kind:    spec.KindWorkload,
+			Name:    s.label,
+			Pos:     s.NamePos,
+			NamePos: s.NamePos,
+			Value:   v,
+			Blocks:  r.blocks,
+			Unsure:  r.Failed > before,
 		})
+
+		// An application without services is a mistake.
 	}
 	switch {
 	case len(a.services) > 0 || r.Errs.Err() != nil:

@@ -10,8 +10,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// checkDeclared reports what the volumes, networks, configs and secrets of the model say that
-// nothing would come of, whether a service names them or not.
+// checkDeclared reports declarations of volumes, networks, configs and secrets in the model that
+// have no effect, whether a service names them or not.
 func (r *reading) checkDeclared(root document.Part) {
 	for _, v := range root.At("volumes").Entries() {
 		if isExternal(v.Part) {
@@ -33,14 +33,14 @@ func (r *reading) checkDeclared(root document.Part) {
 	for _, c := range root.At("secrets").Entries() {
 		before := len(r.Errs)
 		checkSource(c, "secret", "file", "environment", "driver")
-		r.Hide(before) // What is wrong here may be the value.
+		r.Hide(before) // The text with the mistake may be the secret.
 	}
 }
 
-// reportUndeclared reports that none of all has the name that stands at p. It only counts a
-// failure if all has it with a mistake, which is reported already.
-func reportUndeclared(all, p document.Part, name, hint, kind string) {
-	if all.Known(all.Path.Append(object.Field(name))) {
+// reportUndeclared reports that declared has no member of the name that stands at p. It only counts
+// a failure if the declaration of that name has a mistake, which is reported already.
+func reportUndeclared(declared, p document.Part, name, hint, kind string) {
+	if declared.Known(declared.Path.Append(object.Field(name))) {
 		p.Failed++
 		return
 	}
@@ -48,7 +48,7 @@ func reportUndeclared(all, p document.Part, name, hint, kind string) {
 }
 
 // checkSource reports a config or a secret that has no source, or several. The argument fields
-// has the names of the fields that are a source.
+// lists the fields that name a source.
 func checkSource(c document.Entry, kind string, fields ...string) {
 	first := ""
 	for _, name := range fields {
@@ -65,25 +65,26 @@ func checkSource(c document.Entry, kind string, fields ...string) {
 	if external {
 		reportConflicts(c.Part, "external", append(fields, "labels", "driver_opts", "template_driver")...)
 	}
-	if first != "" || external || kind == "secret" && c.At(extension).Given() {
+	ours := kind == "secret" && c.At(extension).Given()
+	if first != "" || external || ours {
 		return
 	}
-	at := c.Part
-	at.Pos = c.NamePos
-	at.Fail("write "+strings.Join(fields[:2], ": …, ")+": … or external: true", "the %s %q has no source", kind, c.Name)
+	part := c.Part
+	part.Pos = c.NamePos
+	part.Fail("write "+strings.Join(fields[:2], ": …, ")+": … or external: true", "the %s %q has no source", kind, c.Name)
 }
 
-// isExternal reports whether p exists already, and is no part of the application.
+// isExternal reports whether p exists already, and does not belong to the application.
 func isExternal(p document.Part) bool {
 	external := p.At("external")
 	return external.Kind == object.KindMap || external.True()
 }
 
-// reportConflicts reports the fields that have no meaning beside another one.
+// reportConflicts reports the fields that have no meaning beside another field.
 func reportConflicts(p document.Part, beside string, names ...string) {
 	for _, name := range names {
-		if at := p.At(name); at.Given() && name != beside {
-			at.Fail("remove one of them", "%s has no meaning beside %s", name, beside)
+		if field := p.At(name); field.Given() && name != beside {
+			field.Fail("remove one of them", "%s has no meaning beside %s", name, beside)
 		}
 	}
 }

@@ -10,7 +10,7 @@
 //
 // Files are parsed by render/spec, so that every part of a Workload has the position of
 // what the author wrote in the compose file, and mistakes that are found later are at that
-// line. The rules of the format are those of the Compose Specification as compose-go
+// line. The rules of the format are the Compose Specification as compose-go
 // implements it; a test compares the two. Short forms are parsed by the libraries that
 // compose-go uses.
 //

@@ -34,7 +34,7 @@ func (r *reading) toLong(s document.Part, dir string) document.Part {
 		case "networks":
 			v = named(m, func(pos object.Pos) object.Value { return object.Value{Kind: object.KindNull, Pos: pos} })
 		case "env_file":
-			v = each(m, func(p document.Part) []object.Value { return one(asMap(p, "path")) }, "path", dir)
+			v = each(m, func(p document.Part) []object.Value { return listOfOne(asMap(p, "path")) }, "path", dir)
 		case "label_file":
 			v = each(m, scalar, "", dir)
 		case "tmpfs", "dns", "dns_search":
@@ -44,9 +44,9 @@ func (r *reading) toLong(s document.Part, dir string) document.Part {
 		case "ports":
 			v = each(m, port, "", "")
 		case "volumes":
-			v = each(m, func(p document.Part) []object.Value { return one(mountOf(p, dir)) }, "", "")
+			v = each(m, func(p document.Part) []object.Value { return listOfOne(mountOf(p, dir)) }, "", "")
 		case "secrets", "configs":
-			v = each(m, func(p document.Part) []object.Value { return one(asMap(p, "source")) }, "", "")
+			v = each(m, func(p document.Part) []object.Value { return listOfOne(asMap(p, "source")) }, "", "")
 		case "build":
 			v = asMap(m.Part, "context")
 			for i, f := range v.Members {
@@ -71,8 +71,7 @@ func (r *reading) toLong(s document.Part, dir string) document.Part {
 	return s
 }
 
-// join returns a path relative to dir, or an absolute one of the host, which no file of the
-// project has.
+// join returns a path relative to dir. An absolute path belongs to the host and stays as it is.
 func join(dir, name string) string {
 	if path.IsAbs(name) {
 		return name
@@ -80,32 +79,32 @@ func join(dir, name string) string {
 	return path.Join(dir, name)
 }
 
-func one(v object.Value) []object.Value {
+func listOfOne(v object.Value) []object.Value {
 	if v.Kind == object.KindNone {
 		return nil
 	}
 	return []object.Value{v}
 }
 
-func scalar(p document.Part) []object.Value { return one(p.Value) }
+func scalar(p document.Part) []object.Value { return listOfOne(p.Value) }
 
-// each returns a list in which each item of m may become several. The paths in them, in the field
-// name or as text, are relative to dir.
-func each(m document.Entry, do func(document.Part) []object.Value, name, dir string) object.Value {
-	const most = 10_000
+// each returns a list in which expand replaces each item of m by any number of items. Paths in them,
+// in the field called name or as text, are relative to dir.
+func each(m document.Entry, expand func(document.Part) []object.Value, name, dir string) object.Value {
+	const maxItems = 10_000
 	var out []object.Value
 	for _, p := range oneOrMore(m.Part) {
-		if len(out) > most {
-			p.Fail("", "the list stands for more than %d items", most)
+		if len(out) > maxItems {
+			p.Fail("", "the list stands for more than %d items", maxItems)
 			break
 		}
-		for _, v := range do(p) {
-			switch at := slices.IndexFunc(v.Members, func(m object.Member) bool { return m.Name == name }); {
+		for _, v := range expand(p) {
+			switch index := slices.IndexFunc(v.Members, func(m object.Member) bool { return m.Name == name }); {
 			case dir != "" && name == "":
 				v.Text = join(dir, v.Text)
-			case dir != "" && at >= 0:
+			case dir != "" && index >= 0:
 				v.Members = slices.Clone(v.Members)
-				v.Members[at].Value.Text = join(dir, v.Members[at].Value.Text)
+				v.Members[index].Value.Text = join(dir, v.Members[index].Value.Text)
 			}
 			out = append(out, v)
 		}
@@ -113,7 +112,7 @@ func each(m document.Entry, do func(document.Part) []object.Value, name, dir str
 	return object.Value{Kind: object.KindList, Pos: m.Pos, Items: out}
 }
 
-// keyed returns a map that may be a list of KEY=VALUE. For hosts, a colon may replace the =.
+// keyed returns a map from a map or a list of KEY=VALUE. For hosts, a colon may replace the =.
 func keyed(m document.Entry, sep string, hosts bool) object.Value {
 	if m.Kind != object.KindList {
 		return m.Value
@@ -129,8 +128,8 @@ func keyed(m document.Entry, sep string, hosts bool) object.Value {
 		if !found {
 			v = object.Value{Kind: object.KindNull, Pos: p.Pos}
 		}
-		i, twice := index[key]
-		if !twice {
+		i, seen := index[key]
+		if !seen {
 			i = len(out.Members)
 			index[key] = i
 			out.Members = append(out.Members, object.Member{})
@@ -149,23 +148,23 @@ func values(p document.Part) []object.Value {
 	return []object.Value{p.Value}
 }
 
-// named returns a map that may be a list of names.
+// named returns a map from a map or a list of names.
 func named(m document.Entry, value func(object.Pos) object.Value) object.Value {
 	if m.Kind != object.KindList {
 		return m.Value
 	}
 	out := object.Value{Kind: object.KindMap, Pos: m.Pos}
-	known := map[string]bool{}
+	seen := map[string]bool{}
 	for _, p := range m.Parts() {
-		if name := p.Written(); !known[name] {
-			known[name] = true
+		if name := p.Written(); !seen[name] {
+			seen[name] = true
 			out.Members = append(out.Members, object.Member{Name: name, Pos: p.Pos, Value: value(p.Pos)})
 		}
 	}
 	return out
 }
 
-// asMap returns a map that may be the text of one of its fields.
+// asMap returns a map from a map or the text of one of its fields.
 func asMap(p document.Part, name string) object.Value {
 	if p.Kind == object.KindMap {
 		return p.Value
@@ -173,19 +172,18 @@ func asMap(p document.Part, name string) object.Value {
 	return builder.Pairs(p.Pos, name, object.TextAt(p.Written(), p.Pos))
 }
 
-// port returns the ports that one entry of ports stands for: [[IP:]PUBLISHED:]TARGET[/PROTOCOL],
-// with ranges.
+// port returns the ports of one entry of ports: [[IP:]PUBLISHED:]TARGET[/PROTOCOL], with ranges.
 func port(p document.Part) []object.Value {
-	const most = 100
+	const maxPorts = 100
 	if p.Kind == object.KindMap {
-		return one(p.Value)
+		return listOfOne(p.Value)
 	}
 
 	// A range of thousands of ports is refused before it is expanded.
 	spec := p.Written()
 	for _, piece := range strings.FieldsFunc(spec, func(c rune) bool { return c == ':' || c == '/' }) {
-		if first, last, err := nat.ParsePortRange(piece); err == nil && last-first >= most {
-			p.Fail("write fewer ports", "a range of %d ports, more than %d", last-first+1, most)
+		if first, last, err := nat.ParsePortRange(piece); err == nil && last-first >= maxPorts {
+			p.Fail("write fewer ports", "a range of %d ports, more than %d", last-first+1, maxPorts)
 			return nil
 		}
 	}
@@ -215,24 +213,26 @@ func port(p document.Part) []object.Value {
 func mountOf(p document.Part, dir string) object.Value {
 	v := p.Value
 	if v.Kind == object.KindString {
-		source, rest, two := strings.Cut(v.Text, ":")
-		if len(source) == 1 && two && strings.HasPrefix(rest, `\`) { // a drive of Windows
-			drive, more, _ := strings.Cut(rest, ":")
+		source, afterSource, hasTarget := strings.Cut(v.Text, ":")
+		if len(source) == 1 && hasTarget && strings.HasPrefix(afterSource, `\`) { // A drive of Windows.
+			drive, afterDrive, _ := strings.Cut(afterSource, ":")
 			source += ":" + drive
-			rest = more
+			afterSource = afterDrive
 		}
-		target, options, _ := strings.Cut(rest, ":")
-		if !two {
+		target, options, _ := strings.Cut(afterSource, ":")
+		if !hasTarget {
 			target = source
 			source = ""
 		}
 
-		// A source that looks like a path is one of the host.
+		// A source that looks like a path belongs to the host.
 		kind := "volume"
-		if strings.HasPrefix(source, ".") || strings.HasPrefix(source, "/") || strings.HasPrefix(source, "~") || strings.Contains(source, `\`) {
+		isPath := strings.HasPrefix(source, ".") || strings.HasPrefix(source, "/") || strings.HasPrefix(source, "~")
+		if isPath || strings.Contains(source, `\`) {
 			kind = "bind"
 		}
-		if target == "" || strings.Contains(options, ":") || two && source == "" {
+		noSource := hasTarget && source == ""
+		if target == "" || strings.Contains(options, ":") || noSource {
 			p.Fail("write SOURCE:/target, or SOURCE:/target:ro", "%q is not a mount", v.Text)
 			return object.Value{}
 		}
@@ -243,7 +243,7 @@ func mountOf(p document.Part, dir string) object.Value {
 		}
 	}
 
-	// The folder of the file differs from that of the document.
+	// The folder of the file differs from the folder of the document.
 	if kind, _ := v.Get("type"); kind.Text != "bind" {
 		return v
 	}
@@ -271,69 +271,72 @@ func (r *reading) filesOf(v object.Value, dir string) object.Value {
 	return v
 }
 
-// merge returns one value merged over another as Compose does: maps key by key, lists one behind
-// the other without duplicates, and commands as a whole.
-func (r *reading) merge(v, over object.Value, at object.Path) object.Value {
-	const most = 200_000
+// merge returns top merged over base as Compose does: maps key by key, lists one behind the other
+// without duplicates, and commands as a whole.
+func (r *reading) merge(base, top object.Value, place object.Path) object.Value {
+	const maxValues = 200_000
 	last := ""
-	if len(at) > 0 {
-		last = at[len(at)-1].Name
+	if len(place) > 0 {
+		last = place[len(place)-1].Name
 	}
 
-	// A few lines can stand for millions of values.
-	copied := len(v.Members) + len(v.Items)
+	// A few lines can expand to millions of values.
+	copied := len(base.Members) + len(base.Items)
 	r.merged += copied
-	if r.merged > most {
+	if r.merged > maxValues {
 		r.merged -= copied
 		if !r.full {
 			r.full = true
-			document.Part{Decoder: &r.Decoder, Value: over, Path: at}.Fail("", "merging the files takes more than %d values", most)
+			document.Part{Decoder: &r.Decoder, Value: top, Path: place}.Fail("", "merging the files takes more than %d values", maxValues)
 		}
 		return object.Value{}
 	}
 
 	// The kinds of both values decide. A value that is absent or null gives way.
+	baseEmpty := base.Kind == object.KindNone || base.Kind == object.KindNull
+	isCommand := last == "command" || last == "entrypoint" || last == "test"
 	switch {
-	case over.Kind == object.KindNone || over.Kind == object.KindNull && v.Kind != object.KindNone:
-		return v
-	case v.Kind == object.KindNone || v.Kind == object.KindNull, last == "command", last == "entrypoint", last == "test":
-		return over
-	case v.Kind == object.KindMap && over.Kind == object.KindMap:
-		out := v // At its own position: what is missing is missing there.
-		out.Members = slices.Clone(v.Members)
-		index := make(map[string]int, len(v.Members))
-		for i, m := range v.Members {
+	case top.Kind == object.KindNone || (top.Kind == object.KindNull && base.Kind != object.KindNone):
+		return base
+	case baseEmpty || isCommand:
+		return top
+	case base.Kind == object.KindMap && top.Kind == object.KindMap:
+		out := base // It keeps its position, where missing fields are reported.
+		out.Members = slices.Clone(base.Members)
+		index := make(map[string]int, len(base.Members))
+		for i, m := range base.Members {
 			index[m.Name] = i
 		}
-		for _, m := range over.Members {
-			i, known := index[m.Name]
-			if !known {
+		for _, m := range top.Members {
+			i, found := index[m.Name]
+			if !found {
 				out.Members = append(out.Members, m)
 				continue
 			}
-			out.Members[i] = object.Member{Name: m.Name, Pos: m.Pos, Value: r.merge(v.Members[i].Value, m.Value, at.Append(object.Field(m.Name)))}
+			value := r.merge(base.Members[i].Value, m.Value, place.Append(object.Field(m.Name)))
+			out.Members[i] = object.Member{Name: m.Name, Pos: m.Pos, Value: value}
 		}
 		return out
-	case v.Kind == object.KindList && over.Kind == object.KindList:
-		return joined(v, over)
-	case v.Kind != over.Kind && (v.Kind == object.KindMap || v.Kind == object.KindList):
-		document.Part{Decoder: &r.Decoder, Value: over, Path: at}.Fail("", "expected a %s as at %s, got a %s", v.Kind, v.Pos, over.Kind)
-		return v
+	case base.Kind == object.KindList && top.Kind == object.KindList:
+		return joined(base, top)
+	case base.Kind != top.Kind && (base.Kind == object.KindMap || base.Kind == object.KindList):
+		document.Part{Decoder: &r.Decoder, Value: top, Path: place}.Fail("", "expected a %s as at %s, got a %s", base.Kind, base.Pos, top.Kind)
+		return base
 	}
-	return over
+	return top
 }
 
 // joined returns two lists as one. An item of the second list replaces the item of the first with
 // the same identity.
-func joined(v, over object.Value) object.Value {
-	out := over
-	out.Items = slices.Clone(v.Items)
-	index := make(map[string]int, len(v.Items))
-	for i, item := range v.Items {
+func joined(base, top object.Value) object.Value {
+	out := top
+	out.Items = slices.Clone(base.Items)
+	index := make(map[string]int, len(base.Items))
+	for i, item := range base.Items {
 		index[identity(item)] = i
 	}
-	for _, item := range over.Items {
-		if i, known := index[identity(item)]; known {
+	for _, item := range top.Items {
+		if i, found := index[identity(item)]; found {
 			out.Items[i] = item
 			continue
 		}
@@ -343,24 +346,24 @@ func joined(v, over object.Value) object.Value {
 	return out
 }
 
-// identity returns what no two items of a list have in common: the target of a mount, the source
-// of a config without one, the path of an env file, all of a port, the text of others.
+// identity returns the key that distinguishes items of a list: the target of a mount, the source of
+// a config without target, the path of an env file, all of a port, the text of other items.
 func identity(v object.Value) string {
-	of := func(name string) string {
+	textOf := func(name string) string {
 		m, _ := v.Get(name)
 		return m.Text
 	}
 	_, port := v.Get("published")
 	_, protocol := v.Get("protocol")
-	switch target := of("target"); {
+	switch target := textOf("target"); {
 	case v.Kind != object.KindMap:
 		return strconv.Quote(v.Text)
 	case port || protocol:
-		return of("host_ip") + ":" + of("published") + ":" + target + "/" + of("protocol")
+		return textOf("host_ip") + ":" + textOf("published") + ":" + target + "/" + textOf("protocol")
 	case target != "":
 		return path.Clean(target)
-	case of("source") != "":
-		return "/" + of("source")
+	case textOf("source") != "":
+		return "/" + textOf("source")
 	}
-	return of("path") + string(v.JSON())
+	return textOf("path") + string(v.JSON())
 }

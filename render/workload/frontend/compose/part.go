@@ -17,13 +17,13 @@ import (
 // warnUnused warns of members that have no meaning in Kubernetes.
 func warnUnused(p document.Part, names ...string) {
 	for _, name := range names {
-		if at := p.At(name); at.Given() {
-			at.Warn("remove it", "%s has no meaning in Kubernetes", name)
+		if field := p.At(name); field.Given() {
+			field.Warn("remove it", "%s has no meaning in Kubernetes", name)
 		}
 	}
 }
 
-// oneOrMore returns the items of a list, or the one item that p is.
+// oneOrMore returns the items of a list, or p itself as the only item.
 func oneOrMore(p document.Part) []document.Part {
 	if p.Given() && p.Kind != object.KindList {
 		return []document.Part{p}
@@ -31,8 +31,8 @@ func oneOrMore(p document.Part) []document.Part {
 	return p.Parts()
 }
 
-// integer returns a whole number of at least least. It returns false if there is none, and
-// reports one that is out of range.
+// integer returns a whole number that is not below least. It returns false if there is no number,
+// and reports a number that is out of range.
 func integer(p document.Part, least int) (int, bool) {
 	n, ok := p.Number()
 	if p.Given() && (!ok || n < least || n > math.MaxInt32) {
@@ -43,7 +43,7 @@ func integer(p document.Part, least int) (int, bool) {
 }
 
 // bytes returns an amount of memory such as 512m as a quantity of Kubernetes. The value is absent
-// for 0, which is no limit.
+// for 0, which means no limit.
 func bytes(p document.Part) object.Value {
 	if !p.Given() {
 		return object.Value{}
@@ -55,6 +55,8 @@ func bytes(p document.Part) object.Value {
 	if err != nil || n <= 0 {
 		return object.Value{}
 	}
+
+	// Write the number with the largest unit that divides it.
 	const step = 1024
 	unit := 0
 	for n > 0 && n%step == 0 && unit < len(binaryUnits)-1 {
@@ -66,12 +68,12 @@ func bytes(p document.Part) object.Value {
 
 var binaryUnits = [...]string{"", "Ki", "Mi", "Gi", "Ti"} //nolint:gochecknoglobals // a constant
 
-// cpus returns a number of CPUs as a quantity of Kubernetes. The value is absent for 0, which is
-// no limit. Quantities such as 500m are no numbers in Compose.
+// cpus returns a number of CPUs as a quantity of Kubernetes. The value is absent for 0, which
+// means no limit. Quantities such as 500m are not numbers in Compose.
 func cpus(p document.Part) object.Value {
 	n, err := strconv.ParseFloat(p.Written(), 64)
 	switch {
-	case !p.Given() || n == 0 && err == nil:
+	case !p.Given() || (n == 0 && err == nil):
 		return object.Value{}
 	case err != nil || n < 0 || math.IsInf(n, 0) || math.IsNaN(n):
 		p.Fail(`write 0.5 in place of 500m`, "expected a number of CPUs, such as 0.5 or 2")
@@ -83,7 +85,7 @@ func cpus(p document.Part) object.Value {
 	return object.TextAt(p.Written(), p.Pos)
 }
 
-// seconds returns a duration in full seconds, rounded up, or 0 if there is none.
+// seconds returns a duration in full seconds, rounded up, or 0 if none is given.
 func seconds(p document.Part) int {
 	if !p.Given() {
 		return 0

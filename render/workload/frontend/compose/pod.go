@@ -18,7 +18,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/builder"
 )
 
-// words returns a command: a list, or a text that is split as a shell splits it.
+// words returns a command from a list, or from a text that is split as a shell splits it.
 func words(p document.Part) []object.Value {
 	if p.Kind != object.KindString {
 		var out []object.Value
@@ -39,8 +39,8 @@ func words(p document.Part) []object.Value {
 }
 
 // setPorts sets the ports of the service. In Compose other services reach a service by the port
-// of the container, so that each of those is a port of the Service, besides those that are
-// published.
+// of the container, so that each container port is a port of the Service, besides the published
+// ports.
 func (s *service) setPorts() {
 	type key struct {
 		port     int
@@ -49,47 +49,49 @@ func (s *service) setPorts() {
 	targets := map[key]int{}
 	var ports builder.Fields
 
-	// A port is added once, and two targets of one are a mistake.
-	add := func(at document.Part, port, target int, protocol, name string) {
+	// A port is added once, and two targets of one port are a mistake.
+	add := func(field document.Part, port, target int, protocol, name string) {
 		protocol = cmp.Or(strings.ToUpper(protocol), "TCP")
 		k := key{port, protocol}
-		if known, taken := targets[k]; taken {
-			if known != target {
-				at.Fail("publish one of them under another port", "%s port %d leads to %d already, not to %d", protocol, port, known, target)
+		if existing, found := targets[k]; found {
+			if existing != target {
+				field.Fail("publish one of them under another port", "%s port %d leads to %d already, not to %d", protocol, port, existing, target)
 			}
 			return
 		}
 		targets[k] = target
 		var f builder.Fields
-		f.Put("port", object.NumberAt(port, at.Pos))
+		f.Put("port", object.NumberAt(port, field.Pos))
 		if port != target {
-			f.Put("targetPort", object.NumberAt(target, at.Pos))
+			f.Put("targetPort", object.NumberAt(target, field.Pos))
 		}
 		if protocol != "TCP" {
-			f.Put("protocol", object.TextAt(protocol, at.Pos))
+			f.Put("protocol", object.TextAt(protocol, field.Pos))
 		}
-		ports.Put(cmp.Or(name, strings.ToLower(protocol)+"-"+strconv.Itoa(port)), f.Value(at.Pos))
+		ports.Put(cmp.Or(name, strings.ToLower(protocol)+"-"+strconv.Itoa(port)), f.Value(field.Pos))
 	}
 
-	// Published ports come first.
-	all := append(s.List("ports"), s.exposed()...)
+	entries := append(s.List("ports"), s.exposed()...)
 
-	// Ports that are not published follow, unless a published one has their number.
-	for _, p := range all {
+	// Published ports come first.
+	for _, p := range entries {
 		warnUnused(p, "app_protocol", "mode")
 		target, ok := integer(p.At("target"), 1)
 		if published := p.At("published"); ok && isAnyPort(published) {
 			published.Warn("remove it", "a free port of a host has no meaning in Kubernetes: the Service has the port %d of the container", target)
-		} else if n, good := integer(published, 1); ok && good {
+		} else if n, isPort := integer(published, 1); ok && isPort {
 			add(p, n, target, p.At("protocol").Written(), p.At("name").Written())
 		}
 		if ip := p.At("host_ip"); ip.Given() {
 			ip.Warn("", "the address of a host has no meaning in Kubernetes: the Service is reached inside of the cluster")
 		}
 	}
-	for _, p := range all {
+
+	// Container ports follow, unless a published port has their number.
+	for _, p := range entries {
 		target, _ := p.At("target").Number()
-		if _, taken := targets[key{target, cmp.Or(strings.ToUpper(p.At("protocol").Written()), "TCP")}]; target > 0 && !taken {
+		k := key{target, cmp.Or(strings.ToUpper(p.At("protocol").Written()), "TCP")}
+		if _, found := targets[k]; target > 0 && !found {
 			name := ""
 			if published := p.At("published"); !published.Given() || isAnyPort(published) {
 				name = p.At("name").Written()
@@ -101,15 +103,15 @@ func (s *service) setPorts() {
 	// A service without ports is headless.
 	service := builder.Fields{}
 	service.Put("ports", ports.Value(s.Pos))
-	if len(ports) == 0 && !s.job || strings.EqualFold(s.kompose["service.type"].Text, "headless") {
+	headless := strings.EqualFold(s.kompose["service.type"].Text, "headless")
+	if (len(ports) == 0 && !s.job) || headless {
 		// In Compose the name of each service leads to its containers, at any port.
 		service.Put("headless", object.BoolAt(true, s.NamePos))
 	}
 	s.spec.Put("service", service.Value(s.Pos))
 }
 
-// isAnyPort reports whether a published port is any port that is free on the host: 0, or one of a
-// range.
+// isAnyPort reports whether a published port is any free port of the host: 0, or a range.
 func isAnyPort(published document.Part) bool {
 	if !published.Given() {
 		return false
@@ -129,17 +131,19 @@ func (s *service) exposed() []document.Part {
 	return out
 }
 
-// setProbes sets the readiness probe that the health check becomes. Compose never restarts a
-// service for its health, so that only the labels of kompose make a liveness probe.
+// setProbes turns the health check into a readiness probe. Compose never restarts a service for its
+// health, so that only the labels of kompose make a liveness probe.
 func (s *service) setProbes() {
 	h := s.At("healthcheck")
 	warnUnused(h, "start_interval")
-	const usual, tries = 30, 3
+	const usualSeconds, usualRetries = 30, 3
 	retries, _ := h.At("retries").Number()
 	timing := builder.Pairs(h.Pos,
-		"periodSeconds", object.NumberAt(cmp.Or(seconds(h.At("interval")), usual), h.Pos),
-		"timeoutSeconds", object.NumberAt(cmp.Or(seconds(h.At("timeout")), usual), h.Pos),
-		"failureThreshold", object.NumberAt(cmp.Or(retries, tries), h.Pos)).Members
+		"periodSeconds", object.NumberAt(cmp.Or(seconds(h.At("interval")), usualSeconds), h.Pos),
+		"timeoutSeconds", object.NumberAt(cmp.Or(seconds(h.At("timeout")), usualSeconds), h.Pos),
+		"failureThreshold", object.NumberAt(cmp.Or(retries, usualRetries), h.Pos)).Members
+
+	// Labels of kompose win over the health check.
 	ready, live := s.komposeProbe("readiness"), s.komposeProbe("liveness")
 	if test := s.healthTest(h); len(ready) == 0 {
 		ready = test
@@ -147,19 +151,21 @@ func (s *service) setProbes() {
 	if delay := seconds(h.At("start_period")); delay > 0 && len(live) > 0 {
 		live.Put("initialDelaySeconds", object.NumberAt(delay, h.At("start_period").Pos))
 	}
-	off := h.At("disable")
+
+	// A health check that is disabled removes the defaults of the project, too.
+	disabled := h.At("disable")
 	for i, name := range []string{"readinessProbe", "livenessProbe", "startupProbe"} {
 		switch action := [][]object.Member{ready, live, nil}[i]; {
 		case len(action) > 0:
 			s.container.Put(name, builder.Fields(append(action, timing...)).Value(cmp.Or(h.Pos, s.Pos)))
-		case off.True(): // A default of the project is taken away, too.
-			s.container = append(s.container, object.Member{Name: name, Pos: off.Pos, Value: object.Value{Kind: object.KindNull, Pos: off.Pos}})
+		case disabled.True():
+			null := object.Value{Kind: object.KindNull, Pos: disabled.Pos}
+			s.container = append(s.container, object.Member{Name: name, Pos: disabled.Pos, Value: null})
 		}
 	}
 }
 
-// healthTest returns the action of the probe that a health check becomes, or nothing if it is
-// none.
+// healthTest returns the action of the probe for a health check, or nothing if it has no test.
 func (s *service) healthTest(h document.Part) builder.Fields {
 	test := h.At("test")
 	words := words(test)
@@ -183,16 +189,18 @@ func (s *service) healthTest(h document.Part) builder.Fields {
 	for i, w := range words {
 		words[i].Text = literal(w.Text)
 	}
-	return builder.Fields{{Name: "exec", Pos: test.Pos, Value: builder.Pairs(test.Pos, "command", object.ListAt(test.Pos, words...))}}
+	command := builder.Pairs(test.Pos, "command", object.ListAt(test.Pos, words...))
+	return builder.Fields{{Name: "exec", Pos: test.Pos, Value: command}}
 }
 
-// komposeProbe returns the action of a probe that labels describe, or nothing if none do.
+// komposeProbe returns the action of a probe that labels describe, or nothing.
 func (s *service) komposeProbe(kind string) (action builder.Fields) {
-	of := func(name string) document.Part { return s.kompose["service.healthcheck."+kind+"."+name] }
-	if p := of("http_get_port"); p.Decoder != nil {
-		path := of("http_get_path")
-		action.Put("httpGet", builder.Pairs(p.Pos, "port", numberOf(p), "path", object.TextAt(cmp.Or(path.Text, "/"), cmp.Or(path.Pos, p.Pos))))
-	} else if p := of("tcp_port"); p.Decoder != nil {
+	label := func(name string) document.Part { return s.kompose["service.healthcheck."+kind+"."+name] }
+	if p := label("http_get_port"); p.Decoder != nil {
+		path := label("http_get_path")
+		pathValue := object.TextAt(cmp.Or(path.Text, "/"), cmp.Or(path.Pos, p.Pos))
+		action.Put("httpGet", builder.Pairs(p.Pos, "port", numberOf(p), "path", pathValue))
+	} else if p := label("tcp_port"); p.Decoder != nil {
 		action.Put("tcpSocket", builder.Pairs(p.Pos, "port", numberOf(p)))
 	}
 	return action
@@ -201,28 +209,33 @@ func (s *service) komposeProbe(kind string) (action builder.Fields) {
 // setAmounts sets requests and limits.
 func (s *service) setAmounts() {
 	resources := s.At("deploy", "resources")
-	out := map[string]*builder.Fields{"limits": {}, "requests": {}}
+	amounts := map[string]*builder.Fields{"limits": {}, "requests": {}}
 	limits, reservations := resources.At("limits"), resources.At("reservations")
 	for _, name := range []string{"devices", "generic_resources"} {
 		if p := reservations.At(name); p.Given() {
-			s.app.failBeside(p, "write x-ropewalk: {containers: {"+s.label+": {resources: {limits: {nvidia.com/gpu: 1}}}}}", "a reservation of devices has no counterpart: the name of the resource depends on the cluster")
+			s.app.failBeside(p,
+				"write x-ropewalk: {containers: {"+s.label+": {resources: {limits: {nvidia.com/gpu: 1}}}}}",
+				"a reservation of devices has no counterpart: the name of the resource depends on the cluster")
 		}
 	}
 	warnUnused(limits, "pids")
-	first := func(p, o document.Part) document.Part {
+
+	// The fields of deploy win over the older fields.
+	either := func(p, fallback document.Part) document.Part {
 		if p.Given() {
 			return p
 		}
-		return o
+		return fallback
 	}
-	out["limits"].Put("cpu", cpus(first(limits.At("cpus"), s.At("cpus"))))
-	out["limits"].Put("memory", bytes(first(limits.At("memory"), s.At("mem_limit"))))
-	out["requests"].Put("cpu", cpus(reservations.At("cpus")))
-	out["requests"].Put("memory", bytes(first(reservations.At("memory"), s.At("mem_reservation"))))
-	s.container.Put("resources", builder.Pairs(s.Pos, "limits", out["limits"].Value(s.Pos), "requests", out["requests"].Value(s.Pos)))
+	amounts["limits"].Put("cpu", cpus(either(limits.At("cpus"), s.At("cpus"))))
+	amounts["limits"].Put("memory", bytes(either(limits.At("memory"), s.At("mem_limit"))))
+	amounts["requests"].Put("cpu", cpus(reservations.At("cpus")))
+	amounts["requests"].Put("memory", bytes(either(reservations.At("memory"), s.At("mem_reservation"))))
+	resourcesValue := builder.Pairs(s.Pos, "limits", amounts["limits"].Value(s.Pos), "requests", amounts["requests"].Value(s.Pos))
+	s.container.Put("resources", resourcesValue)
 }
 
-// secure sets what the container may do.
+// secure sets the security context of the container.
 func (s *service) secure() {
 	if p := s.At("privileged"); p.True() {
 		p.Fail("name what it needs in cap_add, or write x-ropewalk: {containers: {"+s.label+": {securityContext: {privileged: true}}}}",
@@ -238,7 +251,7 @@ func (s *service) secure() {
 		}
 		n, err := strconv.Atoi(id.name)
 		switch {
-		case !user.Given() || id.field == "runAsGroup" && !grouped:
+		case !user.Given() || (id.field == "runAsGroup" && !grouped):
 		case err != nil || n < 0:
 			user.Fail(`write its number, such as "1000:1000"`, "the user or group %q is a name of the image, and Kubernetes takes numbers", id.name)
 		default:
@@ -267,7 +280,8 @@ func (s *service) secure() {
 		case name == "no-new-privileges" && value != "false":
 			s.security.Put("allowPrivilegeEscalation", object.BoolAt(false, o.Pos))
 		case (name == "seccomp" || name == "apparmor") && value == "unconfined":
-			s.security.Put(map[string]string{"seccomp": "seccompProfile", "apparmor": "appArmorProfile"}[name], builder.Pairs(o.Pos, "type", object.TextAt("Unconfined", o.Pos)))
+			field := map[string]string{"seccomp": "seccompProfile", "apparmor": "appArmorProfile"}[name]
+			s.security.Put(field, builder.Pairs(o.Pos, "type", object.TextAt("Unconfined", o.Pos)))
 		case name != "no-new-privileges":
 			o.Fail("write x-ropewalk: {containers: {"+s.label+": {securityContext: …}}}", "the option %q has no counterpart", name)
 		}
@@ -281,7 +295,7 @@ func (s *service) setPods() {
 		s.pod.Put("terminationGracePeriodSeconds", object.NumberAt(seconds(p), p.Pos))
 	}
 
-	// Names of hosts.
+	// Add names of hosts.
 	var aliases []object.Value
 	for _, h := range s.At("extra_hosts").Entries() {
 		for _, v := range values(h.Part) {
@@ -290,12 +304,13 @@ func (s *service) setPods() {
 				h.Fail("write an address", "%q is not an address: there is no gateway of a host in Kubernetes", v.Text)
 				continue
 			}
-			aliases = append(aliases, builder.Pairs(v.Pos, "ip", object.TextAt(ip.String(), v.Pos), "hostnames", object.ListAt(h.NamePos, object.TextAt(h.Name, h.NamePos))))
+			hostnames := object.ListAt(h.NamePos, object.TextAt(h.Name, h.NamePos))
+			aliases = append(aliases, builder.Pairs(v.Pos, "ip", object.TextAt(ip.String(), v.Pos), "hostnames", hostnames))
 		}
 	}
 	s.pod.Put("hostAliases", object.ListAt(s.At("extra_hosts").Pos, aliases...))
 
-	// Where the pods resolve names.
+	// Set the servers that resolve names.
 	var dns builder.Fields
 	dns.Put("nameservers", object.ListAt(s.At("dns").Pos, s.At("dns").Items...))
 	dns.Put("searches", object.ListAt(s.At("dns_search").Pos, s.At("dns_search").Items...))
@@ -311,7 +326,7 @@ func (s *service) setPods() {
 	dns.Put("options", object.ListAt(s.At("dns_opt").Pos, options...))
 	s.pod.Put("dnsConfig", dns.Value(s.At("dns").Pos))
 
-	// The kernel and the groups, for all containers.
+	// Set the kernel and the groups, for all containers.
 	var sysctls, groups []object.Value
 	for _, c := range s.At("sysctls").Entries() {
 		sysctls = append(sysctls, builder.Pairs(c.NamePos, "name", object.TextAt(c.Name, c.NamePos), "value", object.TextAt(c.Written(), c.Pos)))
@@ -341,7 +356,8 @@ func (s *service) setHostname() {
 		p.Fail("remove it, or write a name of letters, digits and -", "Kubernetes has no host names such as %q", name)
 		return
 	case label != name:
-		p.Warn("write one of lower-case letters, digits and -, at most 63", `Kubernetes has no host names such as %q: it is written with "-" for the others`, name)
+		p.Warn("write one of lower-case letters, digits and -, at most 63",
+			`Kubernetes has no host names such as %q: it is written with "-" for the others`, name)
 	}
 	s.pod.Put("hostname", object.TextAt(label, p.Pos))
 }
@@ -350,7 +366,7 @@ func (s *service) setHostname() {
 // policies: each network is a label of the pods, and a rule in both directions.
 func (s *service) setNetworks() {
 	const prefix = "compose.ropewalk.dev/"
-	all := s.app.root.At("networks")
+	declared := s.app.root.At("networks")
 	names := s.At("networks").Entries()
 	if len(names) == 0 {
 		names = []document.Entry{{Part: document.Part{Decoder: s.Decoder, Value: object.Value{Pos: s.Pos}}, Name: "default", NamePos: s.Pos}}
@@ -360,27 +376,28 @@ func (s *service) setNetworks() {
 	var labels builder.Fields
 	var rules []object.Value
 	for _, n := range names {
-		warnUnused(n.Part, "ipv4_address", "ipv6_address", "link_local_ips", "mac_address", "driver_opts", "interface_name", "use_service_name_alias")
-		if n.Name != "default" && !all.Has(n.Name) {
-			reportUndeclared(all, n.Part, n.Name, "declare it under networks", "network")
+		warnUnused(n.Part, "ipv4_address", "ipv6_address", "link_local_ips", "mac_address",
+			"driver_opts", "interface_name", "use_service_name_alias")
+		if n.Name != "default" && !declared.Has(n.Name) {
+			reportUndeclared(declared, n.Part, n.Name, "declare it under networks", "network")
 		}
 		for _, a := range n.List("aliases") {
 			if a.Written() != s.label {
 				a.Fail("call the service by its own name", "Kubernetes knows the service as %q only, not as %q", s.label, a.Written())
 			}
 		}
-		one := builder.Pairs(n.NamePos, prefix+builder.Label(n.Name), object.TextAt(cmp.Or(builder.Label(s.app.app), "true"), n.NamePos))
-		labels = append(labels, one.Members...)
-		rules = append(rules, builder.Pairs(n.NamePos, "labels", one))
+		label := builder.Pairs(n.NamePos, prefix+builder.Label(n.Name), object.TextAt(cmp.Or(builder.Label(s.app.app), "true"), n.NamePos))
+		labels = append(labels, label.Members...)
+		rules = append(rules, builder.Pairs(n.NamePos, "labels", label))
 	}
 	if !s.app.project.NetworkPolicies() {
 		return
 	}
 
-	// Add the rules of the author to those of the networks.
+	// Add the rules of the author to the rules of the networks.
 	s.spec.Put("labels", labels.Value(s.Pos))
-	own, more := s.At("networks"), s.At(extension, "network")
-	s.spec.Put("network", builder.Pairs(cmp.Or(own.Pos, s.Pos),
-		"allowFrom", object.ListAt(s.Pos, append(slices.Clip(rules), more.At("allowFrom").Items...)...),
-		"allowTo", object.ListAt(s.Pos, append(slices.Clip(rules), more.At("allowTo").Items...)...)))
+	networks, rulesOfAuthor := s.At("networks"), s.At(extension, "network")
+	s.spec.Put("network", builder.Pairs(cmp.Or(networks.Pos, s.Pos),
+		"allowFrom", object.ListAt(s.Pos, append(slices.Clip(rules), rulesOfAuthor.At("allowFrom").Items...)...),
+		"allowTo", object.ListAt(s.Pos, append(slices.Clip(rules), rulesOfAuthor.At("allowTo").Items...)...)))
 }

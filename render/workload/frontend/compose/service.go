@@ -18,14 +18,14 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/placeholder"
 )
 
-// application is the services of a model whose profiles are active, sorted by name.
+// application is the active services of a model, sorted by name.
 type application struct {
 	*reading
 	root     document.Part
 	services []*service
 	byName   map[string]*service
-	// mounts are the services that mount each named volume and each path of a host, by
-	// mountKey.
+	// mounts maps each named volume and each path of a host, by mountKey, to the services
+	// that mount it.
 	mounts map[string][]*service
 }
 
@@ -33,19 +33,19 @@ type application struct {
 type service struct {
 	document.Part
 	app *application
-	// name is that in the file, label the same as a DNS label.
+	// name is the name in the file, label its form as a DNS label.
 	name, label string
 	NamePos     object.Pos
-	// completed is where another service waits for this one to end; reached is set where
-	// others wait for it to run, and unclear where one waits for what is not known.
+	// completed is the condition of another service that waits for this service to end.
+	// reached is set if others wait for it to run, and unclear if a condition is unknown.
 	completed        document.Part
 	reached, unclear bool
 	job              bool
 	// The parts of the workload in the making.
 	spec, container, pod, podSecurity, security, resources, annotations, jobFields builder.Fields
 	files, mounted                                                                 builder.Fields
-	// called are the resources of the service by their name, as the author called them.
-	called map[string]string
+	// names maps labels of the resources of the service to the names that the author gave.
+	names map[string]string
 	// kompose are the labels that kompose reads.
 	kompose map[string]document.Part
 }
@@ -55,8 +55,7 @@ const completed = "service_completed_successfully"
 
 var conditions = [...]string{"service_started", "service_healthy", completed} //nolint:gochecknoglobals // a constant
 
-// application returns the services whose profiles are active, with what they have to do with each
-// other.
+// application returns the services whose profiles are active, with their relations to each other.
 func (r *reading) application(root document.Part) *application {
 	a := &application{reading: r, root: root, byName: map[string]*service{}, mounts: map[string][]*service{}}
 	for _, m := range root.At("services").Entries() {
@@ -67,7 +66,10 @@ func (r *reading) application(root document.Part) *application {
 		if !active || m.Kind != object.KindMap {
 			continue
 		}
-		s := &service{Part: m.Part, app: a, name: m.Name, NamePos: m.NamePos, label: builder.Label(m.Name), kompose: map[string]document.Part{}, called: map[string]string{}}
+		s := &service{
+			Part: m.Part, app: a, name: m.Name, NamePos: m.NamePos, label: builder.Label(m.Name),
+			kompose: map[string]document.Part{}, names: map[string]string{},
+		}
 		for _, l := range m.At("labels").Entries() {
 			if key, ok := strings.CutPrefix(l.Name, "kompose."); ok {
 				s.kompose[key] = l.Part
@@ -77,11 +79,11 @@ func (r *reading) application(root document.Part) *application {
 		a.byName[s.name] = s
 	}
 
-	// Mistakes in what services share are reported once.
+	// Mistakes in shared declarations are reported once.
 	r.checkDeclared(root)
 	slices.SortFunc(a.services, func(s, o *service) int { return strings.Compare(s.name, o.name) })
 
-	// Record which services wait for which, and which share a volume.
+	// Record the services that wait for each other, and the services that share a volume.
 	for _, s := range a.services {
 		for _, d := range s.At("depends_on").Entries() {
 			other := a.byName[d.Name]
@@ -107,9 +109,10 @@ func (r *reading) application(root document.Part) *application {
 // workload returns the service as a document of kind Workload.
 func (s *service) workload() object.Value {
 	if s.label != s.name {
-		at := s.Part
-		at.Pos = s.NamePos
-		at.Warn("use "+strconv.Quote(s.label)+" where other services name it", "the service is called %q in Kubernetes, which has no names such as %q", s.label, s.name)
+		named := s.Part
+		named.Pos = s.NamePos
+		named.Warn("use "+strconv.Quote(s.label)+" where other services name it",
+			"the service is called %q in Kubernetes, which has no names such as %q", s.label, s.name)
 	}
 
 	// Fill the parts of the workload. The kind comes first, as others depend on it.
@@ -148,7 +151,7 @@ func (s *service) workload() object.Value {
 }
 
 // extension returns x-ropewalk of the service: fields of the spec of a Workload. The field route
-// is a short form of a resource of that type.
+// is a short form of a resource of type route.
 func (s *service) extension() object.Value {
 	x := s.At(extension)
 	if !x.Given() {
@@ -163,13 +166,13 @@ func (s *service) extension() object.Value {
 		return x.Value
 	}
 	if resources := x.At("resources"); resources.Given() && resources.Kind != object.KindMap {
-		return object.Value{} // The route would stand in its place.
+		return object.Value{} // The mistake is reported there. The route would replace it.
 	}
 	return x.Without(object.Fields("route")).Merge(builder.Pairs(route.Pos, "resources", builder.Pairs(route.Pos, "route",
 		builder.Pairs(route.Pos, "type", object.TextAt("route", route.Pos), "params", route.Value))))
 }
 
-// setImage sets the image and when it is pulled.
+// setImage sets the image and its pull policy.
 func (s *service) setImage() {
 	image, build := s.At("image"), s.At("build")
 	switch {
@@ -180,10 +183,12 @@ func (s *service) setImage() {
 	default:
 		s.container.Put("image", object.TextAt("unknown", s.Pos))
 		if s.app.unsure > 0 {
-			return // It may be what a variable stands for, of which the mistake is reported.
+			return // A variable with a mistake, which is reported, may hold the image.
 		}
 		image.Fail("write image: NAME, or build: . with --image "+s.label+"=IMAGE", "the service has no image")
 	}
+
+	// The intervals of Compose become Always.
 	policy := s.At("pull_policy")
 	switch p := policy.Written(); {
 	case p == "always", p == "daily", p == "weekly", strings.HasPrefix(p, "every_"):
@@ -208,7 +213,8 @@ func (s *service) setCommand() {
 		}
 		if parser := shellwords.NewParser(); p.Kind == object.KindString {
 			if _, err := parser.Parse(p.Text); err == nil && parser.Position >= 0 {
-				p.Warn(`write ["/bin/sh", "-c", "…"]`, "what begins with %q is not run, in Compose neither: there is no shell", string([]rune(p.Text)[parser.Position]))
+				part := string([]rune(p.Text)[parser.Position])
+				p.Warn(`write ["/bin/sh", "-c", "…"]`, "what begins with %q is not run, in Compose neither: there is no shell", part)
 			}
 		}
 		for i, w := range words {
@@ -216,6 +222,8 @@ func (s *service) setCommand() {
 		}
 		s.container.Put(field[1], object.ListAt(p.Pos, words...))
 	}
+
+	// Some fields only have another name.
 	for _, field := range [][2]string{{"working_dir", "workingDir"}} {
 		if p := s.At(field[0]); p.Given() {
 			s.container.Put(field[1], p.Value)
@@ -228,7 +236,7 @@ func (s *service) setCommand() {
 	}
 }
 
-// literal returns a text in which Kubernetes expands nothing.
+// literal returns a text with escapes for everything that Kubernetes would expand.
 func literal(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -240,22 +248,22 @@ func literal(s string) string {
 	return b.String()
 }
 
-// setVariables sets the environment: the variables of the env files, and those of the service
-// over them.
+// setVariables sets the environment: the variables of the env files, and over them the variables of
+// the service.
 func (s *service) setVariables() {
 	values := map[string]object.Value{}
 	for _, f := range s.List("env_file") {
 		if format := f.At("format"); format.Given() {
 			format.Fail("remove it, and quote values with a dollar in single quotes", "a format of env files is not read")
 		}
-		at := f.At("path")
+		path := f.At("path")
 		if required := f.At("required"); required.Given() && !required.True() {
-			if _, err := s.app.project.Read(at.Written()); err != nil {
+			if _, err := s.app.project.Read(path.Written()); err != nil {
 				continue
 			}
 		}
-		for name, value := range s.app.readEnvFile(at, at.Written()) {
-			values[name] = object.TextAt(value, at.Pos)
+		for name, value := range s.app.readEnvFile(path, path.Written()) {
+			values[name] = object.TextAt(value, path.Pos)
 		}
 	}
 
@@ -283,7 +291,7 @@ func (s *service) setVariables() {
 	s.container.Put("variables", f.Value(s.At("environment").Pos))
 }
 
-// scale returns how many pods the author wants.
+// scale returns the number of pods that the author wants.
 func (s *service) scale() document.Part {
 	if p := s.At("scale"); p.Given() {
 		return p
@@ -291,18 +299,18 @@ func (s *service) scale() document.Part {
 	return s.At("deploy", "replicas")
 }
 
-// setReplicas sets how many pods there are.
+// setReplicas sets the number of pods.
 func (s *service) setReplicas() {
 	scale := s.scale()
 	n, ok := scale.Number()
-	lowest, hpa := s.kompose["hpa.replicas.min"]
-	highest, most := s.kompose["hpa.replicas.max"]
+	lowest, hasLowest := s.kompose["hpa.replicas.min"]
+	highest, hasHighest := s.kompose["hpa.replicas.max"]
 	switch {
 	case s.job && ok && n != 1:
 		s.jobFields.Put("parallelism", object.NumberAt(n, scale.Pos))
 		s.jobFields.Put("completions", object.NumberAt(n, scale.Pos))
 	case s.job:
-	case hpa || most:
+	case hasLowest || hasHighest:
 		var f builder.Fields
 		f.Put("min", numberOf(lowest))
 		f.Put("max", numberOf(highest))
@@ -324,24 +332,24 @@ func numberOf(p document.Part) object.Value {
 	return object.Value{}
 }
 
-// setDependencies sets the specs that come first. What comes first is ready, or has ended if it
-// is a Job, so that the three conditions have the same effect.
+// setDependencies sets the specs that come first. They are ready, or have ended if they are Jobs,
+// so that the three conditions have the same effect.
 func (s *service) setDependencies() {
 	var names []object.Value
 	for _, d := range s.At("depends_on").Entries() {
 		required := !d.At("required").Given() || d.Flag("required")
-		at := d.Part
-		at.Pos = d.NamePos
+		dependency := d.Part
+		dependency.Pos = d.NamePos
 		switch other := s.app.byName[d.Name]; {
 		case other == s:
-			at.Fail("remove it", "the service depends on itself")
+			dependency.Fail("remove it", "the service depends on itself")
 		case other != nil:
 			names = append(names, object.TextAt(other.label, d.NamePos))
 		case !required:
 		case s.app.root.At("services", d.Name).Given():
-			at.Fail("activate its profile, or write required: false", "the service %q has a profile that is not active", d.Name)
+			dependency.Fail("activate its profile, or write required: false", "the service %q has a profile that is not active", d.Name)
 		default:
-			reportUndeclared(s.app.root.At("services"), at, d.Name, object.Suggest(d.Name, object.SortedKeys(s.app.byName)), "service")
+			reportUndeclared(s.app.root.At("services"), dependency, d.Name, object.Suggest(d.Name, object.SortedKeys(s.app.byName)), "service")
 		}
 		if c := d.At("condition"); c.Given() && !slices.Contains(conditions[:], c.Written()) {
 			c.Fail(object.Suggest(c.Text, conditions[:]), "%q is not known", c.Text)

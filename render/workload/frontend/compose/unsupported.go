@@ -12,44 +12,47 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/builder"
 )
 
-// ignored returns the fields without which a service means the same.
-func ignored() []string {
+// meaningless returns the fields that do not change the meaning of a service.
+func meaningless() []string {
 	return []string{
 		"attach", "blkio_config", "cgroup_parent", "container_name", "cpu_count", "cpu_percent", "cpu_period", "cpu_quota", "cpu_rt_period",
 		"cpu_rt_runtime", "cpu_shares", "cpuset", "develop", "domainname", "init", "isolation", "label_file", "log_driver", "log_opt", "logging",
-		"mac_address", "mem_swappiness", "memswap_limit", "oom_kill_disable", "oom_score_adj", "pids_limit", "platform", "pull_refresh_after", "storage_opt",
-		"stop_signal", "ulimits", "umask", "volume_driver",
+		"mac_address", "mem_swappiness", "memswap_limit", "oom_kill_disable", "oom_score_adj", "pids_limit", "platform",
+		"pull_refresh_after", "storage_opt", "stop_signal", "ulimits", "umask", "volume_driver",
 	}
 }
 
-// refused returns the fields without which a service means something else, with what to do.
-func refused() map[string]string {
-	const own = "write x-ropewalk with the fields of a Workload"
+// unsupported maps the fields that change the meaning of a service and have no counterpart to hints.
+func unsupported() map[string]string {
+	const extend = "write x-ropewalk with the fields of a Workload"
 	return map[string]string{
-		"cgroup": own, "credential_spec": own, "device_cgroup_rules": own, "devices": own, "gpus": own, "runtime": own, "models": own,
-		"external_links": "name the host itself", "ipc": own, "pid": own, "uts": own, "userns_mode": own, "use_api_socket": own,
+		"cgroup": extend, "credential_spec": extend, "device_cgroup_rules": extend,
+		"devices": extend, "gpus": extend, "runtime": extend, "models": extend,
+		"external_links": "name the host itself", "ipc": extend, "pid": extend, "uts": extend,
+		"userns_mode": extend, "use_api_socket": extend,
 		"net": "write networks", "network_mode": "write networks, or x-ropewalk: {pod: {hostNetwork: true}}",
-		"pre_start": own, "post_start": own + ": containers.NAME.lifecycle", "pre_stop": own + ": containers.NAME.lifecycle",
+		"pre_start": extend, "post_start": extend + ": containers.NAME.lifecycle", "pre_stop": extend + ": containers.NAME.lifecycle",
 		"provider": "declare a resource in x-ropewalk", "volumes_from": "mount the named volumes", "dockerfile": "write build",
 	}
 }
 
 // reportUnsupported reports the fields that are not carried over.
 func (s *service) reportUnsupported() {
-	refusals := refused()
+	refusals := unsupported()
 	for _, m := range s.Entries() {
-		at := m.Part
-		at.Pos = m.NamePos
-		hint, no := refusals[m.Name]
+		field := m.Part
+		field.Pos = m.NamePos
+		hint, isUnsupported := refusals[m.Name]
 		switch value, _ := m.Get("count"); {
-		case no && value.Text == "0":
+		case isUnsupported && value.Text == "0":
 		case m.Name == "container_name" && m.Text != s.label:
-			at.Warn("use "+s.label+" where other services name it", "the name of a container has no meaning in Kubernetes")
-		case m.Name == "network_mode" && (m.Text == "bridge" || m.Text == "default"), m.Name == "ipc" && (m.Text == "private" || m.Text == "shareable"):
-		case slices.Contains(ignored(), m.Name):
-			at.Warn("remove it", "%s has no meaning in Kubernetes", m.Name)
-		case no:
-			s.app.failBeside(at, hint, "%s has no counterpart in a Workload", m.Name)
+			field.Warn("use "+s.label+" where other services name it", "the name of a container has no meaning in Kubernetes")
+		case m.Name == "network_mode" && (m.Text == "bridge" || m.Text == "default"):
+		case m.Name == "ipc" && (m.Text == "private" || m.Text == "shareable"):
+		case slices.Contains(meaningless(), m.Name):
+			field.Warn("remove it", "%s has no meaning in Kubernetes", m.Name)
+		case isUnsupported:
+			s.app.failBeside(field, hint, "%s has no counterpart in a Workload", m.Name)
 		}
 	}
 	d := s.At("deploy")
@@ -60,7 +63,7 @@ func (s *service) reportUnsupported() {
 	}
 }
 
-// setLabels sets annotations, and reads what kompose reads.
+// setLabels sets annotations, and applies the labels of kompose.
 func (s *service) setLabels() {
 	for _, name := range []string{"annotations", "labels"} {
 		for _, l := range s.At(name).Entries() {
@@ -85,21 +88,31 @@ func (s *service) setLabels() {
 
 // isKey reports whether a label can be the key of an annotation.
 func isKey(name string) bool {
-	const longest = 63
+	const (
+		longest = 63
+		letters = "-_.abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+	)
 	prefix, key, found := strings.Cut(name, "/")
 	if !found {
 		prefix, key = "", name
 	}
-	good := func(c rune) bool {
-		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+	alphanumeric := func(c rune) bool {
+		return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')
 	}
-	inner := strings.TrimFunc(key, good)
-	return key != "" && len(key) <= longest && good(rune(key[0])) && good(rune(key[len(key)-1])) && strings.Trim(inner, "-_.abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == "" &&
-		(!found || builder.Label(strings.ReplaceAll(prefix, ".", "-")) == strings.ReplaceAll(prefix, ".", "-"))
+	inner := strings.TrimFunc(key, alphanumeric)
+	if key == "" || len(key) > longest || strings.Trim(inner, letters) != "" {
+		return false
+	}
+	if !alphanumeric(rune(key[0])) || !alphanumeric(rune(key[len(key)-1])) {
+		return false
+	}
+
+	// A prefix is a DNS name.
+	prefix = strings.ReplaceAll(prefix, ".", "-")
+	return !found || builder.Label(prefix) == prefix
 }
 
-// applyLabel carries over what a label of kompose means. It skips the labels that are read
-// elsewhere.
+// applyLabel applies a label of kompose. It skips the labels that are read elsewhere.
 func (s *service) applyLabel(name string, p document.Part) {
 	value := object.TextAt(p.Written(), p.Pos)
 	switch name {
@@ -126,7 +139,8 @@ func (s *service) applyLabel(name string, p document.Part) {
 				params.Put("path", object.TextAt("/"+route, p.Pos))
 			}
 			s.setRoutePort(&params)
-			s.resources.Put([]string{"route", "route-" + builder.Label(domain)}[min(i, 1)], builder.Pairs(p.Pos, "type", object.TextAt("route", p.Pos), "params", params.Value(p.Pos)))
+			resource := []string{"route", "route-" + builder.Label(domain)}[min(i, 1)]
+			s.resources.Put(resource, builder.Pairs(p.Pos, "type", object.TextAt("route", p.Pos), "params", params.Value(p.Pos)))
 		}
 	case "controller.type":
 		switch kind := strings.ToLower(value.Text); kind {
@@ -143,7 +157,7 @@ func (s *service) applyLabel(name string, p document.Part) {
 		s.pod.Put("imagePullSecrets", object.ListAt(p.Pos, builder.Pairs(p.Pos, "name", value)))
 	case "image-pull-policy":
 		s.container = slices.DeleteFunc(s.container, func(m object.Member) bool { return m.Name == "imagePullPolicy" })
-		i := slices.IndexFunc(pullPolicies[:], func(known string) bool { return strings.EqualFold(known, value.Text) })
+		i := slices.IndexFunc(pullPolicies[:], func(isProbe string) bool { return strings.EqualFold(isProbe, value.Text) })
 		if i < 0 {
 			p.Fail("expected Always, IfNotPresent or Never", "%q is not known", value.Text)
 			return
@@ -162,9 +176,9 @@ func (s *service) applyLabel(name string, p document.Part) {
 		s.jobFields.Put("backoffLimit", numberOf(p))
 	case "hpa.replicas.min", "hpa.replicas.max", "hpa.cpu", "hpa.memory", "volume.size", "volume.storage-class-name":
 	default:
-		probe, known := strings.CutPrefix(name, "service.healthcheck.")
+		probe, isProbe := strings.CutPrefix(name, "service.healthcheck.")
 		_, probe, _ = strings.Cut(probe, ".")
-		if !known || !slices.Contains([]string{"http_get_path", "http_get_port", "tcp_port"}, probe) {
+		if !isProbe || !slices.Contains([]string{"http_get_path", "http_get_port", "tcp_port"}, probe) {
 			p.Fail("write x-ropewalk with the fields of a Workload", "the label kompose.%s is not carried over", name)
 		}
 	}
@@ -172,7 +186,7 @@ func (s *service) applyLabel(name string, p document.Part) {
 
 var pullPolicies = [...]string{"Always", "IfNotPresent", "Never"} //nolint:gochecknoglobals // a constant
 
-// setRoutePort sets the port of a route to that of the first entry, if there are any.
+// setRoutePort sets the port of a route to the first entry of ports, if there is an entry.
 func (s *service) setRoutePort(params *builder.Fields) {
 	if ports := s.List("ports"); len(ports) > 0 {
 		target := ports[0].At("target")

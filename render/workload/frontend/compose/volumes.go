@@ -14,8 +14,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/builder"
 )
 
-// defaultSize is that of a claim for a volume that names no size: volumes of Docker have
-// none.
+// defaultSize is the size of a claim for a volume without a size: volumes of Docker have no size.
 const defaultSize = "1Gi"
 
 // mountVolumes sets the mounts of a service and the resources that they need.
@@ -64,7 +63,7 @@ func (s *service) mountVolumes() {
 }
 
 // addFile adds a file to the container.
-func (s *service) addFile(at document.Part, target string, content builder.Fields, mode document.Part) {
+func (s *service) addFile(mounted document.Part, target string, content builder.Fields, mode document.Part) {
 	if mode.Given() {
 		const octal = 8
 		n, err := strconv.ParseInt(cmp.Or(mode.Text, "0"), 10, 16)
@@ -77,71 +76,72 @@ func (s *service) addFile(at document.Part, target string, content builder.Field
 			content.Put("mode", object.TextAt("0"+leftPad(strconv.FormatInt(n, octal)), mode.Pos))
 		}
 	}
-	content.Put("noExpand", object.BoolAt(true, at.Pos))
-	s.files = append(s.files, object.Member{Name: target, Pos: at.Pos, Value: content.Value(at.Pos)})
+	content.Put("noExpand", object.BoolAt(true, mounted.Pos))
+	s.files = append(s.files, object.Member{Name: target, Pos: mounted.Pos, Value: content.Value(mounted.Pos)})
 }
 
 func leftPad(digits string) string { return strings.Repeat("0", max(0, 3-len(digits))) + digits }
 
 // mount mounts a resource of type volume, or the part of it that sub names. The resource has the
-// name that the author gave it. The second of two with one label gets a hash.
-func (s *service) mount(at document.Part, called, target, sub string, readOnly bool, resource object.Value) {
-	name := builder.Label(called)
-	if other, taken := s.called[name]; taken && other != called {
-		name = builder.Label(called + "-" + object.ShortHash(called))
+// name that the author gave it. If two names have one label, the second gets a hash.
+func (s *service) mount(mounted document.Part, volume, target, sub string, readOnly bool, resource object.Value) {
+	name := builder.Label(volume)
+	if existing, taken := s.names[name]; taken && existing != volume {
+		name = builder.Label(volume + "-" + object.ShortHash(volume))
 	}
-	if _, known := s.called[name]; !known {
-		s.called[name] = called
+	if _, added := s.names[name]; !added {
+		s.names[name] = volume
 		s.resources.Put(name, resource)
 	}
 	var f builder.Fields
-	f.Put("source", object.TextAt("${resources."+name+"}", at.Pos))
+	f.Put("source", object.TextAt("${resources."+name+"}", mounted.Pos))
 	if sub != "" {
-		f.Put("path", object.TextAt(sub, at.Pos))
+		f.Put("path", object.TextAt(sub, mounted.Pos))
 	}
 	if readOnly {
-		f.Put("readOnly", object.BoolAt(true, at.Pos))
+		f.Put("readOnly", object.BoolAt(true, mounted.Pos))
 	}
-	s.mounted = append(s.mounted, object.Member{Name: target, Pos: at.Pos, Value: f.Value(at.Pos)})
+	s.mounted = append(s.mounted, object.Member{Name: target, Pos: mounted.Pos, Value: f.Value(mounted.Pos)})
 }
 
 // mountScratch mounts space that lives as long as the pod.
-func (s *service) mountScratch(at document.Part, target, medium string, limit object.Value) {
+func (s *service) mountScratch(mounted document.Part, target, medium string, limit object.Value) {
 	var params builder.Fields
 	if medium != "" {
-		params.Put("medium", object.TextAt(medium, at.Pos))
+		params.Put("medium", object.TextAt(medium, mounted.Pos))
 	}
 	params.Put("sizeLimit", limit)
-	s.mount(at, "scratch-"+strings.Trim(target, "/"), target, "", false,
-		builder.Pairs(at.Pos, "type", object.TextAt("volume", at.Pos), "params", params.Value(at.Pos)))
+	s.mount(mounted, "scratch-"+strings.Trim(target, "/"), target, "", false,
+		builder.Pairs(mounted.Pos, "type", object.TextAt("volume", mounted.Pos), "params", params.Value(mounted.Pos)))
 }
 
-// mountNamed mounts a named volume: a claim of each replica, one for all services that mount it,
-// or one that exists already.
-func (s *service) mountNamed(at, source document.Part, target string) {
+// mountNamed mounts a named volume: a claim of each replica, a claim for all services that mount it,
+// or an existing claim.
+func (s *service) mountNamed(mounted, source document.Part, target string) {
 	name := source.Written()
-	all := s.app.root.At("volumes")
-	if !all.Has(name) {
-		source.Pos = at.Pos
-		reportUndeclared(all, source, name, "declare it under volumes", "volume")
+	declared := s.app.root.At("volumes")
+	if !declared.Has(name) {
+		source.Pos = mounted.Pos
+		reportUndeclared(declared, source, name, "declare it under volumes", "volume")
 		return
 	}
 
 	// A claim that exists already has a name of its own.
-	v := all.At(name)
-	sub := strings.TrimPrefix(at.At("volume", "subpath").Written(), "/")
+	v := declared.At(name)
+	sub := strings.TrimPrefix(mounted.At("volume", "subpath").Written(), "/")
 	if external := v.At("external"); isExternal(v) {
 		claim := cmp.Or(v.At("name").Written(), external.At("name").Written(), name)
 		if plain := strings.ReplaceAll(claim, ".", "-"); builder.Label(plain) != plain {
-			v.Fail("write name: "+builder.Label(claim)+", or the one that it has", "Kubernetes has no PersistentVolumeClaim %q: this is not the name of an object", claim)
+			v.Fail("write name: "+builder.Label(claim)+", or the one that it has",
+				"Kubernetes has no PersistentVolumeClaim %q: this is not the name of an object", claim)
 		}
-		s.mount(at, name, target, sub, at.Flag("read_only"), builder.Pairs(v.Pos, "type", object.TextAt("volume", v.Pos), "params",
+		s.mount(mounted, name, target, sub, mounted.Flag("read_only"), builder.Pairs(v.Pos, "type", object.TextAt("volume", v.Pos), "params",
 			builder.Pairs(v.Pos, "claimName", object.TextAt(claim, v.Pos))))
 		return
 	}
 
 	// Any other claim has a size, and perhaps a class.
-	users := s.app.mounts[mountKey(at)]
+	users := s.app.mounts[mountKey(mounted)]
 	first := users[0] == s
 	if first {
 		checkDriver(v, len(users))
@@ -157,39 +157,39 @@ func (s *service) mountNamed(at, source document.Part, target string) {
 		params = builder.Pairs(v.Pos, "storageClass", object.TextAt(class, v.Pos)).Merge(params)
 	}
 
-	// Two volumes with one label stay two.
+	// Two volumes with one label get different ids.
 	id := name
-	for _, other := range all.MemberNames() {
+	for _, other := range declared.MemberNames() {
 		if other < name && builder.Label(other) == builder.Label(name) {
 			id += "-" + object.ShortHash(name)
 			break
 		}
 	}
-	s.mountClaim(at, v.Pos, [2]string{name, id}, target, sub, params)
+	s.mountClaim(mounted, v.Pos, [2]string{name, id}, target, sub, params)
 }
 
-// mountClaim mounts a claim with params: one of each replica, or one with an id for all services
-// that mount it. A Job, and any other kind without replicas of its own, has one with an id too.
-func (s *service) mountClaim(at document.Part, pos object.Pos, names [2]string, target, sub string, params object.Value) {
-	users := s.app.mounts[mountKey(at)]
+// mountClaim mounts a claim with params: a claim of each replica, or a claim with an id for all
+// services that mount it. A Job, and any other kind without claims of its own, has a claim with an id too.
+func (s *service) mountClaim(mounted document.Part, pos object.Pos, names [2]string, target, sub string, params object.Value) {
+	users := s.app.mounts[mountKey(mounted)]
 	pods, _ := s.scale().Number()
 	resource := builder.Fields{{Name: "type", Pos: pos, Value: object.TextAt("volume", pos)}}
-	switch one := s.job || s.hasTemplate(); {
-	case len(users) == 1 && !one && pods > 1:
-		source := at.At("source")
-		source.Pos = at.Pos
+	switch single := s.job || s.hasTemplate(); {
+	case len(users) == 1 && !single && pods > 1:
+		source := mounted.At("source")
+		source.Pos = mounted.Pos
 		source.Warn("", "each of the %d replicas has a claim of its own: in Compose they share one volume", pods)
-	case len(users) == 1 && one && pods < 2: // Without modes a claim with an id is ReadWriteMany.
+	case len(users) == 1 && single && pods < 2: // Without modes a claim with an id is ReadWriteMany.
 		params = builder.Pairs(pos, "accessModes", object.ListAt(pos, object.TextAt("ReadWriteOnce", pos))).Merge(params)
 		fallthrough
-	case len(users) > 1 || one:
+	case len(users) > 1 || single:
 		resource.Put("id", object.TextAt(builder.Label(strings.Trim(s.app.app+"-"+names[1], "-")), pos))
 	}
 	resource.Put("params", params)
-	s.mount(at, names[0], target, sub, at.Flag("read_only"), resource.Value(pos))
+	s.mount(mounted, names[0], target, sub, mounted.Flag("read_only"), resource.Value(pos))
 }
 
-// mountKey returns a key for what a mount leads to: a named volume, or a path of a host.
+// mountKey returns a key for the target of a mount: a named volume, or a path of a host.
 func mountKey(v document.Part) string {
 	source, _ := v.Get("source")
 	if kind, _ := v.Get("type"); kind.Text == "bind" {
@@ -204,9 +204,9 @@ func size(v document.Part, s *service, first bool) object.Value {
 	if size, ok := s.kompose["volume.size"]; ok {
 		return object.TextAt(size.Written(), size.Pos)
 	}
-	for _, at := range []document.Part{v.At("labels", "kompose.volume.size"), v.At("driver_opts", "size")} {
-		if at.Given() {
-			return object.TextAt(at.Written(), at.Pos)
+	for _, field := range []document.Part{v.At("labels", "kompose.volume.size"), v.At("driver_opts", "size")} {
+		if field.Given() {
+			return object.TextAt(field.Written(), field.Pos)
 		}
 	}
 	if first {
@@ -218,11 +218,12 @@ func size(v document.Part, s *service, first bool) object.Value {
 // warnShared warns of a volume that several services mount.
 func warnShared(v document.Part, users int) {
 	if users > 1 {
-		v.Warn("write x-ropewalk: {storageClass: …} for a class that allows it", "%d services mount the volume: its claim asks for ReadWriteMany", users)
+		v.Warn("write x-ropewalk: {storageClass: …} for a class that allows it",
+			"%d services mount the volume: its claim asks for ReadWriteMany", users)
 	}
 }
 
-// checkDriver reports drivers that lead to a place of a host or of a network.
+// checkDriver reports drivers that use a place of a host or of a network.
 func checkDriver(v document.Part, users int) {
 	warnShared(v, users)
 	driver, options := v.At("driver"), v.At("driver_opts")
@@ -236,11 +237,11 @@ func checkDriver(v document.Part, users int) {
 
 // granted returns the config or secret that an item of a service names, with its name and its
 // target.
-func (s *service) granted(p document.Part, kind, folder string) (of document.Part, name, target string) {
+func (s *service) granted(p document.Part, kind, folder string) (source document.Part, name, target string) {
 	name = p.At("source").Written()
-	all := s.app.root.At(kind)
-	if !all.Has(name) {
-		reportUndeclared(all, p.At("source"), name, object.Suggest(name, all.MemberNames()), strings.TrimSuffix(kind, "s"))
+	declared := s.app.root.At(kind)
+	if !declared.Has(name) {
+		reportUndeclared(declared, p.At("source"), name, object.Suggest(name, declared.MemberNames()), strings.TrimSuffix(kind, "s"))
 		return document.Part{}, name, ""
 	}
 	target = cmp.Or(p.At("target").Written(), name)
@@ -248,15 +249,15 @@ func (s *service) granted(p document.Part, kind, folder string) (of document.Par
 		target = path.Join(folder, target)
 	}
 	for _, owner := range []string{"uid", "gid"} {
-		if at := p.At(owner); at.Given() {
-			at.Warn("", "the owner of a file has no meaning in Kubernetes: files belong to root and are readable")
+		if field := p.At(owner); field.Given() {
+			field.Warn("", "the owner of a file has no meaning in Kubernetes: files belong to root and are readable")
 		}
 	}
-	return all.At(name), name, target
+	return declared.At(name), name, target
 }
 
-// mountConfigs sets the files of configs: with their content, from the project, or in a ConfigMap
-// that exists already.
+// mountConfigs sets the files of configs: with their content, from the project, or in an existing
+// ConfigMap.
 func (s *service) mountConfigs() {
 	for _, p := range s.List("configs") {
 		c, name, target := s.granted(p, "configs", "/")
@@ -275,7 +276,8 @@ func (s *service) mountConfigs() {
 			}
 			s.addFile(p, target, builder.Fields{{Name: "content", Pos: variable.Pos, Value: object.TextAt(value, variable.Pos)}}, p.At("mode"))
 		default:
-			s.addFile(p, target, builder.Fields{{Name: "content", Pos: content.Pos, Value: object.TextAt(content.Written(), content.Pos)}}, p.At("mode"))
+			text := object.TextAt(content.Written(), content.Pos)
+			s.addFile(p, target, builder.Fields{{Name: "content", Pos: content.Pos, Value: text}}, p.At("mode"))
 		}
 	}
 }
@@ -288,27 +290,30 @@ func (s *service) mountSecrets() {
 		switch {
 		case !c.Given():
 		case s.Known(object.Fields("secrets", name)):
-			s.Failed++ // Nothing else is said of it: its lines may hold the value.
+			s.Failed++ // No other message shows its lines, which may hold the value.
 		default:
 			s.mountExisting(p, c, name, target, "secret")
 		}
 	}
 }
 
-// mountExisting mounts one key of a Secret or ConfigMap that exists already. Name and key stand
-// in x-ropewalk, or they are those of Compose. A secret that Compose reads itself is the Secret
-// of that name in the cluster.
+// mountExisting mounts one key of an existing Secret or ConfigMap. Name and key stand in x-ropewalk;
+// the defaults are the names of Compose. A secret that Compose reads itself is the Secret of that
+// name in the cluster.
 func (s *service) mountExisting(p, c document.Part, name, target, kind string) {
 	x := c.At(extension)
-	called := cmp.Or(x.At("name").Written(), c.At("name").Written(), c.At("external", "name").Written(), name)
+	objectName := cmp.Or(x.At("name").Written(), c.At("name").Written(), c.At("external", "name").Written(), name)
 	if !x.Given() && !isExternal(c) {
-		called = builder.Label(called)
-		c.Warn("kubectl create secret generic "+called+" --from-file="+name+"="+cmp.Or(c.At("file").Written(), "FILE")+", or write x-ropewalk: {name: …, key: …} for another Secret",
-			"the value is not read: it comes from the Secret %q of the cluster, under the key %q", called, name)
+		objectName = builder.Label(objectName)
+		command := "kubectl create secret generic " + objectName + " --from-file=" + name + "=" + cmp.Or(c.At("file").Written(), "FILE")
+		c.Warn(command+", or write x-ropewalk: {name: …, key: …} for another Secret",
+			"the value is not read: it comes from the Secret %q of the cluster, under the key %q", objectName, name)
 	}
-	if builder.Label(called) != called {
-		c.Fail("write x-ropewalk: {name: "+builder.Label(called)+", key: "+name+"}, or the one that it is", "Kubernetes has no %s %q: this is not the name of an object", map[string]string{"secret": "Secret", "configMap": "ConfigMap"}[kind], called)
+	if builder.Label(objectName) != objectName {
+		object := map[string]string{"secret": "Secret", "configMap": "ConfigMap"}[kind]
+		c.Fail("write x-ropewalk: {name: "+builder.Label(objectName)+", key: "+name+"}, or the one that it is",
+			"Kubernetes has no %s %q: this is not the name of an object", object, objectName)
 	}
 	s.mount(p, kind+"-"+name, target, cmp.Or(x.At("key").Written(), name), true, builder.Pairs(c.Pos, "type", object.TextAt("volume", c.Pos),
-		"params", builder.Pairs(c.Pos, kind+"Name", object.TextAt(called, c.Pos))))
+		"params", builder.Pairs(c.Pos, kind+"Name", object.TextAt(objectName, c.Pos))))
 }

@@ -11,9 +11,9 @@
 //
 // # Invariants
 //
-// Every part of a Workload has the position of the part of the author's that it is made
-// of. What a Workload says of the container, the port or the scale is checked by
-// render/workload/score alone; [Written] leads its messages to the author's fields.
-// Nothing of a func.yaml is dropped without a message where it concerns what runs: what
-// only the tool func uses (builder, git, registry) is.
+// Every part of a Workload has the position of the author's part that it is made
+// of. The container, the port and the scale are checked only by
+// render/workload/score; [Written] maps its messages to the author's fields.
+// No field of a func.yaml that affects the running function is dropped without a message. The
+// fields that only the tool func uses (builder, git, registry) are dropped.
 package function

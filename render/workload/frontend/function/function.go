@@ -24,57 +24,62 @@ const (
 	targetKEDA    = "keda"
 )
 
-// defaultPort is where a function listens: the one that Knative gives it as PORT.
+// defaultPort is the port that a function listens at: Knative passes it as PORT.
 const defaultPort = "8080"
 
-// same returns the fields of a Function that a Workload has too.
-func same() []string {
+// sharedFields returns the fields of a Function that a Workload has too.
+func sharedFields() []string {
 	return []string{
 		"annotations", "dependsOn", "environment", "identity", "labels", "namespace", "network", "pod",
 		"podAnnotations", "resources", "securityContext", "serviceAccount",
 	}
 }
 
-// requests returns the fields of scale that are about requests. The others are bounds.
+// requests returns the fields of scale that concern requests. The others are bounds.
 func requests() []string { return []string{"concurrency", "hosts", "namespace", "paths", "rate"} }
 
-// table is that of a Function, of which the decoder of the Workload reads what a Workload has
-// too.
+// table is the table of a Function, whose shared fields the decoder of the Workload checks.
 var table = sync.OnceValue(func() document.Field { //nolint:gochecknoglobals // a constant
 	out := kinds.Function().Root.Judged("apiVersion", "kind", "metadata")
 	for i, f := range out.Fields {
 		if f.Name == "spec" {
-			out.Fields[i] = f.Judged(append(same(), "concurrencyLimit", "container", "port", "timeout")...)
-			out.Fields[i].Need = false // That of a Workload is.
+			out.Fields[i] = f.Judged(append(sharedFields(), "concurrencyLimit", "container", "port", "timeout")...)
+			out.Fields[i].Need = false // The decoder of the Workload requires it.
 		}
 	}
 	return out
 })
 
-// Lower returns the Workload that a Function becomes. The errors are about what no Workload has.
-// The Workload is to be decoded in any case.
+// Lower returns the Workload that a Function becomes. The errors concern the fields that no Workload
+// has. The Workload is decoded in any case.
 func Lower(doc object.Value) (object.Value, object.Errors) {
 	d := &document.Decoder{}
 	body := d.Hold(table(), doc, nil).At("spec")
 	var out builder.Fields
+
+	// Fields that a Workload has too keep their names.
 	kind := target(body)
 	out.Put("kind", kind)
-	for _, name := range same() {
+	for _, name := range sharedFields() {
 		out.Put(name, body.Field(name))
 	}
 	if c := body.At("container"); c.Given() {
 		out.Put("containers", builder.Pairs(c.Pos, Container, c.Value))
 	}
 	out.Put("service", service(body))
+
+	// The scale becomes replicas, whose fields depend on the target.
 	replicas := replicasOf(body.At("scale"), kind.Text == score.KindKnativeService)
 	if replicas.Kind == object.KindNone && kind.Text == score.KindDeployment {
-		body.At("scale").Fail("write scale: {max: 10, concurrency: 100, hosts: [api.example.com]}", "is missing: KEDA needs to know how far to scale, and which requests to count")
+		body.At("scale").Fail("write scale: {max: 10, concurrency: 100, hosts: [api.example.com]}",
+			"is missing: KEDA needs to know how far to scale, and which requests to count")
 	}
-	if kind.Kind != object.KindNone { // What the fields mean depends on the target.
+	if kind.Kind != object.KindNone {
 		if !d.Known(object.Fields("spec", "scale")) {
 			out.Put("replicas", replicas)
 		}
-		out.Put("serving", builder.Pairs(body.Pos, "concurrencyLimit", body.At("concurrencyLimit").Value, "timeout", body.At("timeout").Value))
+		limits := builder.Pairs(body.Pos, "concurrencyLimit", body.At("concurrencyLimit").Value, "timeout", body.At("timeout").Value)
+		out.Put("serving", limits)
 	}
 	return workload(doc, out.Value(body.Pos)), d.Errs
 }
@@ -99,13 +104,14 @@ func workload(doc, body object.Value) object.Value {
 		}
 	}
 	if _, ok := out.Get("spec"); !ok {
-		out.Members = append(out.Members, object.Member{Name: "spec", Pos: doc.Pos, Value: object.Value{Kind: object.KindMap, Pos: doc.Pos}})
+		empty := object.Value{Kind: object.KindMap, Pos: doc.Pos}
+		out.Members = append(out.Members, object.Member{Name: "spec", Pos: doc.Pos, Value: empty})
 	}
 	return out
 }
 
 // target returns the kind of workload that a function becomes, or an absent value if its target
-// is wrong.
+// has a mistake.
 func target(p document.Part) object.Value {
 	switch t := p.At("target"); {
 	case t.Text == targetKEDA:
@@ -117,18 +123,18 @@ func target(p document.Part) object.Value {
 	}
 }
 
-// service returns the port at which a function is called, and the one that it listens at.
+// service returns the port that callers use, and the port that the function listens at.
 func service(p document.Part) object.Value {
 	port := p.At("port")
-	at := port.Value
+	target := port.Value
 	if !port.Given() {
-		at = object.Value{Kind: object.KindNumber, Pos: p.Pos, Text: defaultPort}
+		target = object.Value{Kind: object.KindNumber, Pos: p.Pos, Text: defaultPort}
 	}
-	one := builder.Pairs(at.Pos, "port", object.NumberAt(score.KnativePort, at.Pos), "targetPort", at)
-	return builder.Pairs(at.Pos, "ports", builder.Pairs(at.Pos, "http", one))
+	mapping := builder.Pairs(target.Pos, "port", object.NumberAt(score.KnativePort, target.Pos), "targetPort", target)
+	return builder.Pairs(target.Pos, "ports", builder.Pairs(target.Pos, "http", mapping))
 }
 
-// replicasOf returns a number, or the bounds with what requests scale by. KEDA starts the first
+// replicasOf returns a number, or the bounds and the requests to scale by. KEDA starts the first
 // pod at a request, as Knative does, unless min is higher.
 func replicasOf(p document.Part, knative bool) object.Value {
 	if p.Kind != object.KindMap {
@@ -147,7 +153,7 @@ func replicasOf(p document.Part, knative bool) object.Value {
 	return out.Merge(builder.Pairs(p.Pos, "http", http))
 }
 
-// paths returns the fields of a Workload with those of a Function that they are made of, the
+// paths maps the fields of a Workload to the fields of a Function that they are made of, the
 // longest first.
 func paths() [][2]string {
 	return [][2]string{
@@ -158,11 +164,12 @@ func paths() [][2]string {
 	}
 }
 
-// Written returns errors on a Workload as errors on the Function that it is made of.
+// Written returns errors on a Workload as errors on its Function.
 func Written(errs object.Errors) object.Errors {
 	words := strings.NewReplacer(
 		"kind: Deployment", "target: "+targetKEDA, "kind: KnativeService", "target: "+targetKnative,
-		"replicas.http.concurrency", "scale.concurrency", "replicas.http", "scale.concurrency", "a workload has one container at least", "write container: {image: …}", "a KnativeService", "a function for Knative",
+		"replicas.http.concurrency", "scale.concurrency", "replicas.http", "scale.concurrency",
+		"a workload has one container at least", "write container: {image: …}", "a KnativeService", "a function for Knative",
 	)
 	return builder.Written(errs, paths(), words)
 }

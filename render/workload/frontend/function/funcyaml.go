@@ -14,15 +14,14 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/builder"
 )
 
-// What a function of func answers probes at where its func.yaml names nothing else
-// (knative/func 1.23, pkg/functions/repository.go).
+// The default paths of probes in a func.yaml (knative/func 1.23, pkg/functions/repository.go).
 const (
 	liveness  = "/health/liveness"
 	readiness = "/health/readiness"
 )
 
 // unused returns the fields of a func.yaml that only the tool func uses, to build, to invoke and
-// to remember. Those of older versions are among them.
+// to remember, including the fields of older versions.
 func unused() []string {
 	return []string{
 		"build", "buildEnvs", "builder", "builderImages", "builderMap", "builders", "buildpacks", "created", "git",
@@ -30,7 +29,7 @@ func unused() []string {
 	}
 }
 
-// moved returns the fields that older versions have at the top, with where they are now.
+// moved maps the fields that older versions have at the top to their present parents.
 func moved() map[string][]string {
 	return map[string][]string{
 		"envs": {"run"}, "volumes": {"run"}, "annotations": {"deploy"}, "healthEndpoints": {"deploy"},
@@ -38,8 +37,8 @@ func moved() map[string][]string {
 	}
 }
 
-// funcTable is a func.yaml, of this version and of older ones (knative/func 1.23,
-// schema/func_yaml-schema.json). What nothing is read of may be anything.
+// funcTable is the table of a func.yaml, of this version and of older ones (knative/func 1.23,
+// schema/func_yaml-schema.json). Fields that are not read may hold anything.
 var funcTable = sync.OnceValue(func() document.Field { //nolint:gochecknoglobals // a constant
 	type field = document.Field
 	text := func(name string) field { return field{Name: name, Kind: object.KindString} }
@@ -49,18 +48,27 @@ var funcTable = sync.OnceValue(func() document.Field { //nolint:gochecknoglobals
 	list := func(name string, fields ...field) field {
 		return field{Name: name, Kind: object.KindList, Fields: fields}
 	}
+
+	// These fields have moved from the top into run or deploy.
 	placed := map[string]field{
 		"envs": list("envs", text("name"), text("value")),
 		"volumes": list("volumes", text("path"), text("secret"), text("configMap"),
-			keys("persistentVolumeClaim", text("claimName"), field{Name: "readOnly", Kind: object.KindBool}), keys("emptyDir", text("medium"), field{Name: "sizeLimit"})),
+			keys("persistentVolumeClaim", text("claimName"), field{Name: "readOnly", Kind: object.KindBool}),
+			keys("emptyDir", text("medium"), field{Name: "sizeLimit"})),
 		"annotations":     {Name: "annotations", Kind: object.KindMap, Free: true},
 		"healthEndpoints": keys("healthEndpoints", text("liveness"), text("readiness")),
 		"labels":          list("labels", text("key"), field{Name: "value"}),
 		"options": keys("options",
-			keys("resources", keys("requests", field{Name: "cpu"}, field{Name: "memory"}), keys("limits", field{Name: "concurrency"}, field{Name: "cpu"}, field{Name: "memory"})),
-			keys("scale", field{Name: "min"}, field{Name: "max"}, text("metric"), field{Name: "target"}, field{Name: "utilization", Kind: object.KindNumber})),
+			keys("resources",
+				keys("requests", field{Name: "cpu"}, field{Name: "memory"}),
+				keys("limits", field{Name: "concurrency"}, field{Name: "cpu"}, field{Name: "memory"})),
+			keys("scale",
+				field{Name: "min"}, field{Name: "max"}, text("metric"), field{Name: "target"},
+				field{Name: "utilization", Kind: object.KindNumber})),
 		"serviceAccountName": text("serviceAccountName"),
 	}
+
+	// They are accepted in both places.
 	run := keys("run", field{Name: "kafka"}, field{Name: "startTimeout"})
 	deploy := keys("deploy", text("deployer"), text("image"), text("imagePullSecret"), text("namespace"), field{Name: "managementDisabled"},
 		field{Name: "subscriptions", Kind: object.KindList, Free: true})
@@ -81,24 +89,24 @@ var funcTable = sync.OnceValue(func() document.Field { //nolint:gochecknoglobals
 })
 
 // Compile returns the function of a func.yaml as a document of kind Function. Errors are about
-// what a Function does not have, and warnings about what is left out.
+// fields that a Function lacks, and warnings about fields that are left out.
 func Compile(doc spec.Document) ([]spec.Document, object.Errors) {
 	d := &document.Decoder{}
 	root := d.Hold(funcTable(), doc.Value, nil)
 	run, deploy := root.At("run"), root.At("deploy")
 	f := &funcYAML{root: root, run: run, deploy: deploy}
-	f.refuse()
+	f.reportUnsupported()
 	name := root.At("name")
 	if name.Text == "" {
 		name.Fail("write name: NAME", "is missing")
 	}
 
 	// Translate the fields. Options and volumes add to several fields of a Function.
-	at := doc.Value.Pos
+	pos := doc.Value.Pos
 	var body builder.Fields
 	body.Put("container", f.container())
 	f.addOptions(&body)
-	body.Put("resources", f.resources.Value(at))
+	body.Put("resources", f.resources.Value(pos))
 	body.Put("labels", f.labels())
 	f.addAccount(&body)
 	for _, namespace := range []document.Part{root.At("namespace"), deploy.At("namespace")} {
@@ -113,19 +121,19 @@ func Compile(doc spec.Document) ([]spec.Document, object.Errors) {
 	out.Kind = spec.KindFunction
 	out.Name, out.NamePos = name.Text, name.Pos
 	out.Unsure = doc.Unsure || d.Errs.Err() != nil
-	out.Value = builder.Pairs(at, "apiVersion", object.TextAt(spec.APIVersion, at), "kind", object.TextAt(spec.KindFunction, at),
-		"metadata", builder.Pairs(at, "name", object.TextAt(name.Text, name.Pos)), "spec", body.Value(at))
+	out.Value = builder.Pairs(pos, "apiVersion", object.TextAt(spec.APIVersion, pos), "kind", object.TextAt(spec.KindFunction, pos),
+		"metadata", builder.Pairs(pos, "name", object.TextAt(name.Text, name.Pos)), "spec", body.Value(pos))
 	return []spec.Document{out}, d.Errs
 }
 
-// funcYAML is a func.yaml on its way.
+// funcYAML translates one func.yaml.
 type funcYAML struct {
 	root, run, deploy document.Part
-	// resources are those of its volumes.
+	// resources are the resources of its volumes.
 	resources builder.Fields
 }
 
-// moved returns a field at its place now, or where older versions have it.
+// moved returns a field at its present place, or at the place of older versions.
 func (f *funcYAML) moved(name string) document.Part {
 	if p := f.root.At(append(moved()[name], name)...); p.Given() {
 		return p
@@ -133,12 +141,13 @@ func (f *funcYAML) moved(name string) document.Part {
 	return f.root.At(name)
 }
 
-// refuse reports what no Function has.
-func (f *funcYAML) refuse() {
+// reportUnsupported reports the fields that no Function has.
+func (f *funcYAML) reportUnsupported() {
 	switch d := f.root.At("deployer"); d.Text {
 	case "", targetKnative:
 	case targetKEDA:
-		d.Fail("write a document of kind Function with target: keda and scale: {max, concurrency, hosts}", "func.yaml names no hosts, by which KEDA's HTTP add-on knows the requests of the function")
+		d.Fail("write a document of kind Function with target: keda and scale: {max, concurrency, hosts}",
+			"func.yaml names no hosts, by which KEDA's HTTP add-on knows the requests of the function")
 	default:
 		d.Fail("write a document of kind Workload", "the deployer %q has no Service of Knative", d.Text)
 	}
@@ -155,15 +164,15 @@ func (f *funcYAML) refuse() {
 
 // container returns the container of the function.
 func (f *funcYAML) container() object.Value {
-	at := f.root.Pos
-	image := object.TextAt(".", at)
+	pos := f.root.Pos
+	image := object.TextAt(".", pos)
 	for _, p := range []document.Part{f.root.At("image"), f.deploy.At("image")} {
 		if p.Text != "" {
 			image = p.Value
 		}
 	}
 	if d := f.root.At("imageDigest"); d.Text != "" && image.Text != "." && !strings.Contains(image.Text, "@") {
-		image.Text += "@" + d.Text // What was deployed.
+		image.Text += "@" + d.Text // The digest of the deployed image.
 	}
 	var c builder.Fields
 	c.Put("image", image)
@@ -175,25 +184,28 @@ func (f *funcYAML) container() object.Value {
 	health := f.moved("healthEndpoints")
 	c.Put("livenessProbe", probe(health.At("liveness"), liveness))
 	c.Put("readinessProbe", probe(health.At("readiness"), readiness))
-	return c.Value(at)
+	return c.Value(pos)
 }
 
-// probe returns a probe at a path, unless p has another one.
+// probe returns a probe at the path of p, or at path by default.
 func probe(p document.Part, path string) object.Value {
 	if p.Text != "" {
 		path = p.Text
 	}
-	get := builder.Pairs(p.Pos, "path", object.TextAt(path, p.Pos), "port", object.Value{Kind: object.KindNumber, Pos: p.Pos, Text: defaultPort})
+	port := object.Value{Kind: object.KindNumber, Pos: p.Pos, Text: defaultPort}
+	get := builder.Pairs(p.Pos, "path", object.TextAt(path, p.Pos), "port", port)
 	return builder.Pairs(p.Pos, "httpGet", get)
 }
 
-// reference is {{ env:NAME }}, {{ secret:NAME:KEY }} and the like.
-var reference = regexp.MustCompile(`^\{\{\s*(env|secret|configMap):([^\s:}]+)(?::([^\s:}]+))?\s*\}\}$`) //nolint:gochecknoglobals // a constant
+// reference matches {{ env:NAME }}, {{ secret:NAME:KEY }} and the like.
+//
+//nolint:gochecknoglobals // a constant
+var reference = regexp.MustCompile(`^\{\{\s*(env|secret|configMap):([^\s:}]+)(?::([^\s:}]+))?\s*\}\}$`)
 
-// variable is the name of a variable that a source can have.
+// variable matches the names that a source of variables can have.
 var variable = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*$`) //nolint:gochecknoglobals // a constant
 
-// variables returns the variables of the container, which are the envs.
+// variables returns the variables of the container, from envs.
 func (f *funcYAML) variables() object.Value {
 	envs := f.moved("envs")
 	var out builder.Fields
@@ -214,8 +226,8 @@ func (f *funcYAML) variables() object.Value {
 	return out.Value(envs.Pos)
 }
 
-// valueOf returns the value of an env. The argument words has the parts of the reference if it is
-// one.
+// valueOf returns the value of an env. The argument words holds the parts of a reference, or nothing
+// for plain text.
 func valueOf(p document.Part, words []string) object.Value {
 	out := p.Value
 	switch {
@@ -237,59 +249,64 @@ func valueOf(p document.Part, words []string) object.Value {
 	return out
 }
 
-// volumes returns the mounts of the container. What they mount becomes a resource.
+// volumes returns the mounts of the container. Each mounted volume becomes a resource.
 func (f *funcYAML) volumes() object.Value {
-	all := f.moved("volumes")
+	list := f.moved("volumes")
 	var out builder.Fields
-	for _, v := range all.Parts() {
+	for _, v := range list.Parts() {
 		claim, scratch := v.At("persistentVolumeClaim"), v.At("emptyDir")
 		params := builder.Pairs(v.Pos, "secretName", v.At("secret").Value, "configMapName", v.At("configMap").Value,
 			"claimName", claim.At("claimName").Value, "medium", scratch.At("medium").Value, "sizeLimit", scratch.At("sizeLimit").Value)
 		path := v.At("path")
-		if path.Text == "" || len(params.Members) == 0 && !scratch.Given() {
+		empty := len(params.Members) == 0 && !scratch.Given()
+		if path.Text == "" || empty {
 			v.Fail("write path, and one of secret, configMap, persistentVolumeClaim and emptyDir", "is not a volume")
 			continue
 		}
+
+		// The resource is named after the index of the entry.
 		name := "volume" + strings.TrimSuffix(strings.TrimPrefix(v.Path.String()[strings.LastIndex(v.Path.String(), "["):], "["), "]")
 		f.resources.Put(name, builder.Pairs(v.Pos, "type", object.TextAt("volume", v.Pos), "params", params))
 		readOnly := claim.At("readOnly").Value
 		if v.At("secret").Given() || v.At("configMap").Given() {
 			readOnly = object.BoolAt(true, v.Pos)
 		}
-		out = append(out, object.Member{Name: path.Text, Pos: path.Pos, Value: builder.Pairs(path.Pos, "source", object.TextAt(name, path.Pos), "readOnly", readOnly)})
+		mount := builder.Pairs(path.Pos, "source", object.TextAt(name, path.Pos), "readOnly", readOnly)
+		out = append(out, object.Member{Name: path.Text, Pos: path.Pos, Value: mount})
 	}
-	return out.Value(all.Pos)
+	return out.Value(list.Pos)
 }
 
-// addOptions adds how the function is scaled, and its limit of requests.
+// addOptions adds the scale of the function, and its limit of requests.
 func (f *funcYAML) addOptions(body *builder.Fields) {
 	options := f.moved("options")
 	resources, scale := options.At("resources"), options.At("scale")
 	body.Put("concurrencyLimit", resources.At("limits", "concurrency").Value)
 
 	// The bounds. A maximum of 0 is no limit.
-	var out, pods builder.Fields
-	out.Put("min", scale.At("min").Value)
-	if most := scale.At("max"); most.Text != "0" { // No limit.
-		out.Put("max", most.Value)
+	var scaling, pods builder.Fields
+	scaling.Put("min", scale.At("min").Value)
+	if maximum := scale.At("max"); maximum.Text != "0" {
+		scaling.Put("max", maximum.Value)
 	}
 
-	// What requests scale by.
+	// The requests to scale by.
 	metric, target := scale.At("metric"), scale.At("target")
-	switch by := metric.Text; {
-	case by != "" && by != "concurrency" && by != "rps":
-		metric.Fail("", "%q is not known: expected concurrency or rps", by)
-	case target.Given() && by == "rps":
-		out.Put("rate", target.Value)
+	switch unit := metric.Text; {
+	case unit != "" && unit != "concurrency" && unit != "rps":
+		metric.Fail("", "%q is not known: expected concurrency or rps", unit)
+	case target.Given() && unit == "rps":
+		scaling.Put("rate", target.Value)
 	case target.Given():
-		out.Put("concurrency", target.Value)
-	case by != "":
+		scaling.Put("concurrency", target.Value)
+	case unit != "":
 		pods.Put("autoscaling.knative.dev/metric", metric.Value)
 	}
 	if u := scale.At("utilization"); u.Given() {
 		pods.Put("autoscaling.knative.dev/target-utilization-percentage", object.TextAt(u.Text, u.Pos))
+
 	}
-	// Knative wants what is about scaling at the template of the pods.
+	// Knative reads annotations about scaling at the template of the pods.
 	annotations := f.moved("annotations")
 	var others builder.Fields
 	for _, m := range annotations.Members {
@@ -302,15 +319,15 @@ func (f *funcYAML) addOptions(body *builder.Fields) {
 	if annotations.Given() {
 		body.Put("annotations", others.Value(annotations.Pos))
 	}
-	body.Put("scale", out.Value(scale.Pos))
+	body.Put("scale", scaling.Value(scale.Pos))
 	body.Put("podAnnotations", pods.Value(options.Pos))
 }
 
 // labels returns the labels, which are a list in a func.yaml.
 func (f *funcYAML) labels() object.Value {
-	all := f.moved("labels")
+	list := f.moved("labels")
 	var out builder.Fields
-	for _, l := range all.Parts() {
+	for _, l := range list.Parts() {
 		key, value := l.At("key"), l.At("value")
 		if strings.Contains(value.Text, "{{") {
 			value.Fail("write the value", "labels cannot come from variables")
@@ -324,7 +341,7 @@ func (f *funcYAML) labels() object.Value {
 	if domain := f.root.At("domain"); domain.Text != "" {
 		out.Put("func.domain", domain.Value)
 	}
-	return out.Value(all.Pos)
+	return out.Value(list.Pos)
 }
 
 // addAccount adds the service account, which exists already, and the Secret for the image.
