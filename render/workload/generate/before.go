@@ -14,8 +14,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// strongest returns what a container must be before all that wait for it start. Complete is more
-// than healthy, and healthy is more than started. It returns "" if none waits.
+// strongest returns the state that a container must reach before all that wait for it start. Complete
+// is more than healthy, and healthy is more than started. It returns "" if no container waits.
 func strongest(c *score.Container) string {
 	out := ""
 	for _, b := range c.Before {
@@ -26,13 +26,13 @@ func strongest(c *score.Container) string {
 	return out
 }
 
-// strength returns the rank of what a container must be.
+// strength returns the rank of a state that others wait for.
 func strength(ready string) int {
 	return slices.Index([]string{score.ReadyStarted, score.ReadyHealthy, score.ReadyComplete}, ready)
 }
 
 // firstSidecars is the minor version of Kubernetes that runs sidecars without a
-// feature gate (KEP-753). One before it drops restartPolicy of a container, and
+// feature gate (KEP-753). An older version drops restartPolicy of a container, and
 // the pod waits forever for the sidecar to end.
 const firstSidecars = 29
 
@@ -43,14 +43,14 @@ func checkSidecar(errs *mistakes, c *score.Container, version string) {
 		return
 	}
 	if minor, err := strconv.Atoi(parts[1]); err == nil && minor < firstSidecars {
-		errs.fail(c.Before[0].Pos, errs.at("containers", c.Name, "before"), "write ready: complete, or remove before",
+		errs.fail(c.Before[0].Pos, errs.path("containers", c.Name, "before"), "write ready: complete, or remove before",
 			"Kubernetes %s has no sidecars: it has them since 1.%d", version, firstSidecars)
 	}
 }
 
 // arrange returns the indexes of the containers that come before others, each before all that wait
-// for it, and of the main ones, in the order of the document: tools use the first one as the main
-// one (kubectl logs). Names decide if nothing else does.
+// for it, and of the main containers, in the order of the document: tools such as kubectl logs use
+// the first of them. Names decide if nothing else does.
 func arrange(containers []Container) (before, main []int) {
 	index := make(map[string]int, len(containers))
 	for i, c := range containers {
@@ -85,60 +85,61 @@ func arrange(containers []Container) (before, main []int) {
 
 // lowerProbes returns the probes that a container can have at its position.
 func lowerProbes(errs *mistakes, c *score.Container, ready string) (m members) {
-	live, works, up := c.LivenessProbe, c.ReadinessProbe, c.StartupProbe
+	liveness, readiness, startup := c.LivenessProbe, c.ReadinessProbe, c.StartupProbe
 	switch ready {
 	case score.ReadyComplete:
 		for _, p := range []struct {
 			name  string
 			value object.Value
-		}{{"livenessProbe", live}, {"readinessProbe", works}, {"startupProbe", up}} {
+		}{{"livenessProbe", liveness}, {"readinessProbe", readiness}, {"startupProbe", startup}} {
 			if p.value.Kind != object.KindNone {
-				errs.warn(p.value.Pos, errs.at("containers", c.Name, p.name), "",
+				errs.warn(p.value.Pos, errs.path("containers", c.Name, p.name), "",
 					"left out: others wait until the container is complete, and Kubernetes probes no such container")
 			}
 		}
 		return nil
 	case score.ReadyHealthy:
-		up = startupProbe(c)
-		if up.Kind == object.KindNone {
-			errs.fail(c.Before[0].Pos, errs.at("containers", c.Name, "before", c.Before[0].Container, "ready"),
+		startup = startupProbe(c)
+		if startup.Kind == object.KindNone {
+			errs.fail(c.Before[0].Pos, errs.path("containers", c.Name, "before", c.Before[0].Container, "ready"),
 				"add a readinessProbe, or write ready: started", "the container has no probe that could report it healthy")
 		}
 	}
-	m.put("livenessProbe", live)
-	m.put("readinessProbe", works)
-	m.put("startupProbe", up)
+	m.put("livenessProbe", liveness)
+	m.put("readinessProbe", readiness)
+	m.put("startupProbe", startup)
 	return m
 }
 
-// How often a generated startup probe runs, in seconds, and how often it may
-// fail: waiting containers start soon, and a container has five minutes to start.
+// The period of a generated startup probe in seconds, and the failures that it
+// allows: waiting containers start soon, and a container has five minutes to start.
 const (
 	startupPeriod   = 2
 	startupFailures = 150
 )
 
-// startupProbe returns the probe that says when a container is healthy: its own startup probe, or
-// what its readiness or liveness probe checks. The timing of those is left out, as it is made for
-// a container that runs: three failures would end one that still starts.
+// startupProbe returns the probe that reports a container healthy: its own startup probe, or the
+// action of its readiness or liveness probe. Their timing is left out, because it suits a running
+// container: three failures would end a container that still starts.
 func startupProbe(c *score.Container) object.Value {
 	if c.StartupProbe.Kind != object.KindNone {
 		return c.StartupProbe
 	}
-	from := c.ReadinessProbe
-	if from.Kind == object.KindNone {
-		from = c.LivenessProbe
+	checked := c.ReadinessProbe
+	if checked.Kind == object.KindNone {
+		checked = c.LivenessProbe
 	}
-	if from.Kind == object.KindNone {
-		return from
+	if checked.Kind == object.KindNone {
+		return checked
 	}
-	out := from
-	out.Members = make([]object.Member, 0, len(from.Members)+2)
-	for _, m := range from.Members {
+	probe := checked
+	probe.Members = make([]object.Member, 0, len(checked.Members)+2)
+	for _, m := range checked.Members {
 		if m.Name != "periodSeconds" && m.Name != "failureThreshold" && m.Name != "successThreshold" {
-			out.Members = append(out.Members, m)
+			probe.Members = append(probe.Members, m)
 		}
 	}
-	out.Members = append(out.Members, IntMember("periodSeconds", startupPeriod, from.Pos), IntMember("failureThreshold", startupFailures, from.Pos))
-	return out
+	probe.Members = append(probe.Members,
+		IntMember("periodSeconds", startupPeriod, checked.Pos), IntMember("failureThreshold", startupFailures, checked.Pos))
+	return probe
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// lowerContainers returns the containers of the pod, and the objects that they read. Those of init
-// come before others; Kubernetes starts them one by one, each when the one before it is complete
-// or, for a sidecar, started and past its startup probe.
-func lowerContainers(errs *mistakes, r *Resolved, mounts [][]object.Value) (init, main []object.Value, made objects) {
+// lowerContainers returns the containers of the pod, and the objects that they read. Containers in
+// init come before others; Kubernetes starts them one by one, each when the previous container is
+// complete or, for a sidecar, started and past its startup probe.
+func lowerContainers(errs *mistakes, r *Resolved, mounts [][]object.Value) (init, main []object.Value, read objects) {
 	lower := func(i int, ready string, serves bool) object.Value {
-		c, read := lowerContainer(errs, r, i, ready, serves, mounts[i])
-		made = made.join(read)
-		return c
+		container, objects := lowerContainer(errs, r, i, ready, serves, mounts[i])
+		read = read.join(objects)
+		return container
 	}
 	before, others := arrange(r.Containers)
 	for _, i := range before {
@@ -32,21 +32,22 @@ func lowerContainers(errs *mistakes, r *Resolved, mounts [][]object.Value) (init
 		init = append(init, lower(i, ready, false))
 	}
 	for n, i := range others {
-		serves := len(others) == 1 || r.Workload.Kind.Value == score.KindKnativeService && n == 0
+		firstOfKnative := r.Workload.Kind.Value == score.KindKnativeService && n == 0
+		serves := len(others) == 1 || firstOfKnative
 		main = append(main, lower(i, "", serves))
 	}
-	return init, main, made
+	return init, main, read
 }
 
 // lowerContainer returns a container in the shape of the Kubernetes API, and the objects that it
-// reads. The argument ready is what others wait for: complete makes an init container, started and
-// healthy make a sidecar, and "" one of the main containers of the pod. One that serves listens at
-// every port of the service.
+// reads. The argument ready is the state that others wait for: complete makes an init container,
+// started and healthy make a sidecar, and "" makes a main container of the pod. A container that
+// serves listens at every port of the service.
 func lowerContainer(errs *mistakes, r *Resolved, i int, ready string, serves bool, mounts []object.Value) (object.Value, objects) {
 	c := &r.Containers[i]
 	s := &c.Spec
 	checkImage(errs, r, s)
-	env, from, made := assignVariables(errs, r, c).finish()
+	env, envFrom, read := assignVariables(errs, r, c).finish()
 
 	// The fields that Score knows.
 	m := make(members, 0, 12)
@@ -56,7 +57,7 @@ func lowerContainer(errs *mistakes, r *Resolved, i int, ready string, serves boo
 	m.put("command", lowerTexts(s.Command))
 	m.put("args", lowerTexts(s.Args))
 	m.put("env", env)
-	m.put("envFrom", from)
+	m.put("envFrom", envFrom)
 	m.put("ports", containerPorts(&r.Workload, s, ready, serves))
 	m.put("resources", resources(s))
 	m.put("volumeMounts", lowerList(mounts, s.Pos))
@@ -75,7 +76,7 @@ func lowerContainer(errs *mistakes, r *Resolved, i int, ready string, serves boo
 		}
 		m = append(m, f)
 	}
-	return m.value(s.Pos), made
+	return m.value(s.Pos), read
 }
 
 // checkImage reports an image that Score leaves to the deployment.
@@ -87,41 +88,42 @@ func checkImage(errs *mistakes, r *Resolved, s *score.Container) {
 	if len(r.Containers) > 1 {
 		name += "/" + s.Name
 	}
-	errs.fail(s.Image.Pos, errs.at("containers", s.Name, "image"), "give --image "+name+"=IMAGE",
+	errs.fail(s.Image.Pos, errs.path("containers", s.Name, "image"), "give --image "+name+"=IMAGE",
 		"the image is left to the deployment, and none was given")
 }
 
-// containerPorts returns the ports of the service that a container listens at: all of them if it
-// serves, and otherwise those of its probes, as nothing else is known. A port of a container is a
+// containerPorts returns the ports of the service that a container listens at: every port if it
+// serves, and otherwise the ports of its probes, as no others are known. A port of a container is a
 // note for the reader, and a name for probes: Services and policies use the number.
-func containerPorts(w *score.Workload, s *score.Container, ready string, all bool) object.Value {
+func containerPorts(w *score.Workload, s *score.Container, ready string, everyPort bool) object.Value {
 	knative := w.Kind.Value == score.KindKnativeService
-	if ready == score.ReadyComplete || knative && !all {
+	if ready == score.ReadyComplete || (knative && !everyPort) {
 		return object.Value{}
 	}
 	var probed []string
-	if !all {
+	if !everyPort {
 		probed = probedPorts(s)
 	}
 
-	// Services may have two ports for one of the container, which is listed once.
+	// Two ports of a Service may lead to one port of the container, which is listed once.
 	type number struct {
 		port     int
 		protocol string
 	}
 	var items []object.Value
-	taken := map[number]bool{}
+	listed := map[number]bool{}
 	for _, p := range w.Ports {
 		n := number{p.Target, p.Protocol}
-		if taken[n] || !all && !slices.Contains(probed, p.Name) && !slices.Contains(probed, strconv.Itoa(p.Target)) {
+		used := everyPort || slices.Contains(probed, p.Name) || slices.Contains(probed, strconv.Itoa(p.Target))
+		if listed[n] || !used {
 			continue
 		}
-		taken[n] = true
+		listed[n] = true
 		name := ""
 		if isPortName(p.Name) && (!knative || isKnativePortName(p.Name)) {
 			name = p.Name
 		}
-		items = append(items, MapOf(p.Pos, with("name", lowerGiven(name, p.Pos)),
+		items = append(items, MapOf(p.Pos, member("name", lowerGiven(name, p.Pos)),
 			IntMember("containerPort", p.Target, p.Pos), StringMember("protocol", p.Protocol, p.Pos)))
 	}
 	return lowerList(items, s.Pos)
@@ -141,11 +143,12 @@ func probedPorts(s *score.Container) []string {
 }
 
 // isPortName reports whether a port of a container can have the name (RFC 6335):
-// at most 15 letters, one of them no digit, no two hyphens in a row. Ports of a
-// service may have longer ones.
+// at most 15 characters with a letter among them, and no two hyphens in a row. Ports of a
+// service may have longer names.
 func isPortName(name string) bool {
-	const most = 15
-	return len(name) <= most && !strings.Contains(name, "--") && strings.ContainsFunc(name, func(r rune) bool { return r >= 'a' && r <= 'z' })
+	const longest = 15
+	hasLetter := strings.ContainsFunc(name, func(r rune) bool { return r >= 'a' && r <= 'z' })
+	return len(name) <= longest && hasLetter && !strings.Contains(name, "--")
 }
 
 func resources(s *score.Container) object.Value {
@@ -153,57 +156,59 @@ func resources(s *score.Container) object.Value {
 	if requests.Kind == object.KindNone && limits.Kind == object.KindNone {
 		return object.Value{}
 	}
-	return MapOf(s.Pos, with("requests", requests), with("limits", limits))
+	return MapOf(s.Pos, member("requests", requests), member("limits", limits))
 }
 
 // Mirrored returns the image at the mirror with the longest prefix that fits, with its tag and
 // its digest. It returns false if no mirror has the image. The name nginx means
 // docker.io/library/nginx.
-func Mirrored(image string, mirrors []spec.Mirror) (out string, ok bool) {
+func Mirrored(image string, mirrors []spec.Mirror) (mirrored string, ok bool) {
 	if len(mirrors) == 0 {
 		return image, false
 	}
-	whole, name := normalImage(image)
+	full, name := normalImage(image)
 	if _, repository, _ := strings.Cut(name, "/"); image == "." || repository != strings.ToLower(repository) {
-		return image, false // It is none.
+		return image, false // It is not the name of an image.
 	}
 	var best spec.Mirror
 	for _, m := range mirrors {
-		if rest, found := strings.CutPrefix(name, m.Prefix); found && (rest == "" || rest[0] == '/') && len(m.Prefix) > len(best.Prefix) {
+		after, found := strings.CutPrefix(name, m.Prefix)
+		fits := found && (after == "" || after[0] == '/')
+		if fits && len(m.Prefix) > len(best.Prefix) {
 			best = m
 		}
 	}
 	if best.Prefix == "" {
 		return image, false
 	}
-	return best.To + strings.TrimPrefix(whole, best.Prefix), true
+	return best.To + strings.TrimPrefix(full, best.Prefix), true
 }
 
 // normalImage returns an image with its registry, and the same without tag and digest. An image
-// that names no registry is of Docker Hub (github.com/distribution/reference has the rule, and
-// takes a millisecond of every start).
-func normalImage(image string) (whole, name string) {
-	host, _, deep := strings.Cut(image, "/")
+// without a registry belongs to Docker Hub. The rule is from github.com/distribution/reference,
+// which takes a millisecond of every start.
+func normalImage(image string) (full, name string) {
+	host, _, hasHost := strings.Cut(image, "/")
 	switch {
-	case !deep:
-		whole = "docker.io/library/" + image
+	case !hasHost:
+		full = "docker.io/library/" + image
 	case !strings.ContainsAny(host, ".:") && host != "localhost" && host == strings.ToLower(host):
-		whole = "docker.io/" + image
+		full = "docker.io/" + image
 	default:
-		whole = image
-		if rest, old := strings.CutPrefix(image, "index.docker.io/"); old {
-			whole = "docker.io/" + rest
+		full = image
+		if repository, isOldHost := strings.CutPrefix(image, "index.docker.io/"); isOldHost {
+			full = "docker.io/" + repository
 		}
 	}
-	name, _, _ = strings.Cut(whole, "@")
+	name, _, _ = strings.Cut(full, "@")
 	if tag := strings.LastIndexByte(name, ':'); tag > strings.LastIndexByte(name, '/') {
 		name = name[:tag]
 	}
-	return whole, name
+	return full, name
 }
 
-// lowerPod returns what the author wrote of the pods, with the Secrets for the registries of the
-// project behind those of the author.
+// lowerPod returns the author's fields of the pods, with the Secrets for the registries of the
+// project after the author's Secrets.
 func lowerPod(pod object.Value, images spec.Images) object.Value {
 	names := slices.Concat(images.PullSecrets, object.SortedKeys(images.PullSecretsFrom))
 	if len(names) == 0 {
@@ -216,5 +221,5 @@ func lowerPod(pod object.Value, images spec.Images) object.Value {
 			items = append(items, MapOf(object.Pos{}, StringMember("name", name, object.Pos{})))
 		}
 	}
-	return pod.Merge(MapOf(pod.Pos, with("imagePullSecrets", lowerList(items, pod.Pos))))
+	return pod.Merge(MapOf(pod.Pos, member("imagePullSecrets", lowerList(items, pod.Pos))))
 }

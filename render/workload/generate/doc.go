@@ -7,10 +7,10 @@
 //
 // # Stages
 //
-// [Input] goes through them: volumes, files, containers with their variables and probes, the
-// number of pods, the canary and the network. Each makes a value of values, and passes its mistakes
-// on. What provisioners change is merged over the result, and what depends on both is decided and
-// checked last.
+// [Input] makes volumes, files, containers with their variables and probes, the number of pods, the
+// canary and the network, in this order. Each stage takes values and returns values, and reports its
+// mistakes. The changes of provisioners are merged over the result, and the parts that depend on
+// both are completed and checked last.
 //
 // # Invariants
 //

@@ -12,20 +12,22 @@ import (
 )
 
 // expands reports whether a text holds $(NAME) of a variable of its container, so that Kubernetes
-// has to expand it. Such a text is expanded entirely, which makes $ of $$ in it: $$(NAME) is how
-// an author writes a literal $(NAME). Any other text comes to the container unchanged.
-func expands(pieces []Piece, known map[string]bool) bool {
+// has to expand it. Such a text is expanded entirely, which turns $$ into $: an author writes
+// $$(NAME) for a literal $(NAME). Any other text comes to the container unchanged.
+func expands(pieces []Piece, names map[string]bool) bool {
+	isName := func(name string) bool { return names[name] }
 	for _, p := range pieces {
-		if p.Secret == nil && !p.Verbatim && len(known) > 0 && mentions(p.Literal, func(name string) bool { return known[name] }) {
+		readable := p.Secret == nil && !p.Verbatim
+		if readable && len(names) > 0 && mentions(p.Literal, isName) {
 			return true
 		}
 	}
 	return false
 }
 
-// mentions reports whether s holds $(NAME) for a name that is wanted. It reads each byte a fixed
-// number of times, whatever is nested or left open.
-func mentions(s string, wanted func(name string) bool) bool {
+// mentions reports whether s holds $(NAME) for a name that isName accepts. It reads each byte a
+// fixed number of times, also in nested and open parentheses.
+func mentions(s string, isName func(name string) bool) bool {
 	for {
 		i := strings.Index(s, "$(")
 		if i < 0 {
@@ -36,7 +38,7 @@ func mentions(s string, wanted func(name string) bool) bool {
 			return false
 		}
 		end += i
-		if wanted(s[strings.LastIndex(s[:end], "$(")+2 : end]) {
+		if isName(s[strings.LastIndex(s[:end], "$(")+2 : end]) {
 			return true
 		}
 		s = s[end+1:]
@@ -111,10 +113,10 @@ type item struct {
 	v     *Variable
 }
 
-// ordered returns the variables of env in an order in which a variable comes after those that it
-// refers to, as Kubernetes knows only names of earlier variables. Variables that refer to each
-// other in a cycle are sorted by name, after warn got their indexes.
-func ordered(entries []item, warn func(ring []int)) []item {
+// ordered returns the variables of env in an order in which a variable comes after the variables
+// that it refers to, because Kubernetes expands only names of earlier variables. Variables that
+// refer to each other in a cycle are sorted by name, after warn got their indexes.
+func ordered(entries []item, warn func(cycle []int)) []item {
 	if !slices.ContainsFunc(entries, func(n item) bool { return len(n.refs) > 0 }) {
 		return entries
 	}
@@ -122,19 +124,19 @@ func ordered(entries []item, warn func(ring []int)) []item {
 	for i, n := range entries {
 		index[n.name] = i
 	}
-	next := make([][]int, len(entries))
+	references := make([][]int, len(entries))
 	for i, n := range entries {
 		for _, name := range n.refs {
 			if j, ok := index[name]; ok {
-				next[i] = append(next[i], j)
+				references[i] = append(references[i], j)
 			}
 		}
 	}
 	out := make([]item, 0, len(entries))
-	for _, ring := range scc.Components(next) {
-		slices.Sort(ring)
-		warn(ring)
-		for _, i := range ring {
+	for _, cycle := range scc.Components(references) {
+		slices.Sort(cycle)
+		warn(cycle)
+		for _, i := range cycle {
 			out = append(out, entries[i])
 		}
 	}

@@ -23,7 +23,7 @@ func Input(r Resolved) (object.Value, object.Errors) {
 	return finish(errs, &r, input), errs.all
 }
 
-// chooseKind returns the kind that the workload declares. Without one it is a Deployment, or a
+// chooseKind returns the kind that the workload declares. The default is a Deployment, or a
 // StatefulSet if there is a claim.
 func chooseKind(r *Resolved) string {
 	if r.Workload.Kind.Value != "" {
@@ -39,7 +39,7 @@ func chooseKind(r *Resolved) string {
 // lower returns the input before provisioners merge their part over it.
 func lower(errs *mistakes, r *Resolved) object.Value {
 	w := &r.Workload
-	none := object.Pos{}
+	noPos := object.Pos{}
 
 	// Make the parts that other parts need.
 	volumes := mountVolumes(errs, r)
@@ -67,18 +67,18 @@ func lower(errs *mistakes, r *Resolved) object.Value {
 	m.put("serviceAccount", lowerAccount(w))
 	m.put("containers", lowerList(main, w.Pos))
 	m.put("initContainers", lowerList(init, w.Pos))
-	m.put("volumes", lowerList(volumes.pod, none))
-	m.put("claims", lowerList(volumes.claims, none))
+	m.put("volumes", lowerList(volumes.pod, noPos))
+	m.put("claims", lowerList(volumes.claims, noPos))
 	m.put("pod", lowerPod(w.Pod, r.Config.Images))
-	m.put("configs", made.configs.value(none))
-	m.put("secrets", made.secrets.value(none))
-	m.put("sealedFiles", made.sealed.value(none))
+	m.put("configs", made.configs.value(noPos))
+	m.put("secrets", made.secrets.value(noPos))
+	m.put("sealedFiles", made.sealed.value(noPos))
 	m.put("pulls", lowerPulls(r))
 	m.put("store", lowerStore(r, len(made.secrets) > 0 || queued == 2))
 	m.put("service", lowerService(w))
 	m.put("canary", lowerCanary(errs, r))
 	m.put("network", lowerNetwork(errs, r, requests))
-	m.put("dependsOn", words(r.DependsOn))
+	m.put("dependsOn", lowerWords(r.DependsOn))
 
 	// A cluster would refuse some names and routes, and partly only when it makes the pods.
 	checkName(errs, w)
@@ -86,7 +86,7 @@ func lower(errs *mistakes, r *Resolved) object.Value {
 	return m.value(w.Pos)
 }
 
-// The longest names that Kubernetes accepts beyond the 63 letters of a label: it
+// The longest names that Kubernetes accepts, if fewer than the 63 characters of a label: it
 // appends to them and puts the sum into a label, and so does Flagger.
 const (
 	longestCronJob     = 52 // -<minutes since 1970> (batch validation)
@@ -94,7 +94,7 @@ const (
 	longestCanary      = 55 // -primary
 )
 
-// checkRoutes refuses a way in to pods that run to an end.
+// checkRoutes rejects routes to pods that run to an end.
 func checkRoutes(errs *mistakes, r *Resolved) {
 	for _, route := range r.Workload.Resources {
 		if route.Type.Value == network.TypeRoute && !r.runs() {
@@ -102,32 +102,30 @@ func checkRoutes(errs *mistakes, r *Resolved) {
 			if r.Workload.Kind.Value == score.KindKnativeService {
 				why = "Knative makes the routes of a %s, whose Service leads to its own gateway"
 			}
-			errs.fail(route.Pos, errs.at("resources", route.Name), "remove the route, or write kind: Deployment", why, r.Workload.Kind.Value)
+			errs.fail(route.Pos, errs.path("resources", route.Name), "remove the route, or write kind: Deployment", why, r.Workload.Kind.Value)
 		}
 	}
 }
 
-// checkName refuses names that a cluster would refuse, some of them only when
-// it makes the pods.
+// checkName rejects names that a cluster would refuse, some of them only when it makes the pods.
 func checkName(errs *mistakes, w *score.Workload) {
-	at := object.Fields("metadata", "name")
+	path := object.Fields("metadata", "name")
 	longest := map[string]int{score.KindCronJob: longestCronJob, score.KindStatefulSet: longestStatefulSet}[w.Kind.Value]
-	what := "a " + w.Kind.Value
+	owner := "a " + w.Kind.Value
 	if longest == 0 && w.Deploy.Strategy == score.StrategyCanary {
 		longest = longestCanary
-		what = "a workload with a canary"
+		owner = "a workload with a canary"
 	}
 	if longest > 0 && len(w.Name.Value) > longest {
-		errs.fail(w.Name.Pos, at, "", "%q has %d characters: the name of %s has at most %d", w.Name.Value, len(w.Name.Value), what, longest)
+		errs.fail(w.Name.Pos, path, "", "%q has %d characters: the name of %s has at most %d", w.Name.Value, len(w.Name.Value), owner, longest)
 	}
 	if len(w.Ports) > 0 && w.Name.Value != "" && w.Name.Value[0] >= '0' && w.Name.Value[0] <= '9' {
-		errs.fail(w.Name.Pos, at, "put a letter in front, or remove the service ports",
+		errs.fail(w.Name.Pos, path, "put a letter in front, or remove the service ports",
 			"%q begins with a digit: the name of a Service begins with a letter (RFC 1035)", w.Name.Value)
 	}
 }
 
-// lowerAccount returns the account of the pods, which has the name of the workload if it has
-// none of its own.
+// lowerAccount returns the account of the pods, which is called like the workload by default.
 func lowerAccount(w *score.Workload) object.Value {
 	a := w.ServiceAccount
 	name := a.Name
@@ -136,12 +134,11 @@ func lowerAccount(w *score.Workload) object.Value {
 	}
 	return MapOf(name.Pos, StringMember("name", name.Value, name.Pos),
 		BoolMember("create", !a.Existing, name.Pos),
-		with("annotations", lowerPairs(a.Annotations)),
+		member("annotations", lowerPairs(a.Annotations)),
 		BoolMember("mountToken", a.MountToken, name.Pos))
 }
 
-// lowerService returns the ports by which other workloads reach the pods, or an absent value if there
-// are none.
+// lowerService returns the ports by which other workloads reach the pods, or an absent value.
 func lowerService(w *score.Workload) object.Value {
 	ports := w.Ports
 	items := make([]object.Value, len(ports))
@@ -156,9 +153,9 @@ func lowerService(w *score.Workload) object.Value {
 	if !pos.IsValid() {
 		return object.Value{}
 	}
-	list := always(items)
+	list := alwaysList(items)
 	list.Pos = pos
-	m := members{with("ports", list)}
+	m := members{member("ports", list)}
 	if w.Headless.IsValid() {
 		m = append(m, BoolMember("headless", true, w.Headless))
 	}
@@ -167,26 +164,25 @@ func lowerService(w *score.Workload) object.Value {
 
 // lowerStore returns the store that the ExternalSecrets read, with its spec if this workload makes it.
 // One ClusterSecretStore serves the workloads of every namespace of the project. It has no
-// conditions: those of the first workload would lock the others out.
-func lowerStore(r *Resolved, read bool) object.Value {
+// conditions, because conditions for the first workload would lock the others out.
+func lowerStore(r *Resolved, isRead bool) object.Value {
 	c := r.Config.Secrets
-	owns := r.OwnsStore && c.Provider.Kind != object.KindNone
-	if len(r.Pulls) == 0 && !read && !owns {
+	makesStore := r.OwnsStore && c.Provider.Kind != object.KindNone
+	if len(r.Pulls) == 0 && !isRead && !makesStore {
 		return object.Value{}
 	}
 	var spec object.Value
-	if owns {
-		spec = MapOf(c.Provider.Pos, with("provider", c.Provider))
+	if makesStore {
+		spec = MapOf(c.Provider.Pos, member("provider", c.Provider))
 	}
 	return MapOf(c.StorePos, StringMember("name", c.StoreName, c.StorePos),
-		StringMember("kind", c.StoreKind, c.StorePos), with("spec", spec))
+		StringMember("kind", c.StoreKind, c.StorePos), member("spec", spec))
 }
 
-// finish decides what depends on the complete input, after provisioners merged their part over
-// it: the owner of the number of pods, the budget of disruption and the hash. Two pods or more
-// get a budget if the author gives none, so that the drain of a node takes one at a time. One pod
-// gets none, because any budget for it would keep its node from ever being drained or mean
-// nothing.
+// finish completes the parts that depend on the complete input, after provisioners merged their part
+// over it: the owner of the number of pods, the budget of disruption and the hash. Two pods or more
+// get a budget by default, so that the drain of a node takes one pod at a time. A single pod gets no
+// budget, because it would either keep its node from being drained or have no effect.
 func finish(errs *mistakes, r *Resolved, input object.Value) object.Value {
 	if _, ok := input.Get("autoscaling"); ok && r.runs() {
 		_, fixed := r.Patch.Get("replicas")
@@ -199,7 +195,7 @@ func finish(errs *mistakes, r *Resolved, input object.Value) object.Value {
 		}
 	}
 
-	// Check what is known only now.
+	// Check the parts that provisioners may have changed.
 	checkKnative(errs, r, input)
 	input = fixedCanary(input)
 	checkCanaryPorts(errs, r.Workload.Ports, input)
@@ -219,8 +215,9 @@ func finish(errs *mistakes, r *Resolved, input object.Value) object.Value {
 }
 
 // hash returns a hash of the configuration that pods read when they start: the data of the
-// ConfigMaps, the files in Secrets, and what the ExternalSecrets refer to and make of it, never a
-// value of theirs. How often secrets are read again is no part of it. It returns "" if there is no configuration.
+// ConfigMaps, the files in Secrets, and the references and templates of the ExternalSecrets, never a
+// value of theirs. It leaves out the interval in which secrets are read again. It returns "" if there
+// is no configuration.
 func hash(input object.Value) string {
 	configs, _ := input.Get("configs")
 	secrets, _ := input.Get("secrets")
@@ -232,7 +229,8 @@ func hash(input object.Value) string {
 	for _, s := range secrets.Members {
 		references.put(s.Name, s.Value.Without(object.Fields("refreshInterval")))
 	}
-	all := MapOf(object.Pos{}, with("configs", configs), with("secrets", references.value(object.Pos{})), with("sealed", sealed))
-	sum := sha256.Sum256(all.JSON())
+	configuration := MapOf(object.Pos{},
+		member("configs", configs), member("secrets", references.value(object.Pos{})), member("sealed", sealed))
+	sum := sha256.Sum256(configuration.JSON())
 	return hex.EncodeToString(sum[:])
 }

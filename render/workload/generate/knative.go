@@ -14,12 +14,12 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// knativeNamespace has the activator, which sends requests on, and the autoscaler, which
-// reads what the pods count.
+// knativeNamespace has the activator, which forwards requests, and the autoscaler, which
+// reads the metrics of the pods.
 const knativeNamespace = "knative-serving"
 
-// isKnativePortName reports whether Knative accepts the name of a port: it says which
-// HTTP the container speaks.
+// isKnativePortName reports whether Knative accepts the name of a port: it names the version of
+// HTTP that the container speaks.
 func isKnativePortName(name string) bool { return name == "h2c" || name == "http1" }
 
 // knativeFlags returns the fields of a pod, and the volumes, that Knative accepts only if a flag
@@ -37,9 +37,8 @@ func knativeFlags() map[string]string {
 	}
 }
 
-// What Knative accepts always (pkg/apis/serving/fieldmask.go): fields of a pod and of the
-// security context of a container, and volumes. The fields of a container are those that it
-// refuses, as the others are made here.
+// The fields of a pod and of the security context of a container, and the volumes, that Knative
+// always accepts (pkg/apis/serving/fieldmask.go), and the fields of a container that it rejects.
 func knativePod() []string { return []string{"imagePullSecrets", "enableServiceLinks"} }
 
 func knativeVolumes() []string {
@@ -57,8 +56,8 @@ func notInKnative() []string {
 	return []string{"lifecycle", "resizePolicy", "stdin", "stdinOnce", "tty"}
 }
 
-// checkKnative reports what the webhook of Knative refuses, and warns of what it refuses unless a
-// flag is set.
+// checkKnative reports fields that the webhook of Knative rejects, and warns of fields that it
+// rejects unless a flag is set.
 func checkKnative(errs *mistakes, r *Resolved, input object.Value) {
 	if r.Workload.Kind.Value != score.KindKnativeService {
 		return
@@ -71,7 +70,7 @@ func checkKnative(errs *mistakes, r *Resolved, input object.Value) {
 	volumes, _ := input.Get("volumes")
 	for _, v := range volumes.Items {
 		name, _ := v.Get("name")
-		checkKnativeFields(errs, v.Members, knativeVolumes(), errs.at("resources", name.Text))
+		checkKnativeFields(errs, v.Members, knativeVolumes(), errs.path("resources", name.Text))
 	}
 	first := ""
 	if _, main := arrange(r.Containers); len(main) > 0 {
@@ -83,38 +82,40 @@ func checkKnative(errs *mistakes, r *Resolved, input object.Value) {
 }
 
 // checkKnativeFields reports fields that Knative does not accept.
-func checkKnativeFields(errs *mistakes, members []object.Member, allowed []string, at object.Path) {
+func checkKnativeFields(errs *mistakes, members []object.Member, allowed []string, parent object.Path) {
 	for _, m := range members {
-		checkKnativeField(errs, m.Name, cmp.Or(m.Pos, m.Value.Pos), allowed, at.Append(object.Field(m.Name)))
+		checkKnativeField(errs, m.Name, cmp.Or(m.Pos, m.Value.Pos), allowed, parent.Append(object.Field(m.Name)))
 	}
 }
 
-// checkKnativeField reports a field that Knative does not accept. Those of allowed it always
-// does.
-func checkKnativeField(errs *mistakes, name string, pos object.Pos, allowed []string, at object.Path) {
+// checkKnativeField reports a field that Knative does not accept. It always accepts the fields in
+// allowed.
+func checkKnativeField(errs *mistakes, name string, pos object.Pos, allowed []string, fieldPath object.Path) {
 	switch flag := knativeFlags()[name]; {
 	case slices.Contains(allowed, name):
 	case flag == "":
-		errs.fail(pos, at, "remove it, or write kind: Deployment", "Knative refuses %s", name)
+		errs.fail(pos, fieldPath, "remove it, or write kind: Deployment", "Knative refuses %s", name)
 	default:
-		errs.warn(pos, at, "set the flag, or remove the field", "Knative refuses %s, unless the flag kubernetes.podspec-%s of its ConfigMap config-features is set", name, flag)
+		errs.warn(pos, fieldPath, "set the flag, or remove the field",
+			"Knative refuses %s, unless the flag kubernetes.podspec-%s of its ConfigMap config-features is set", name, flag)
 	}
 }
 
-// checkKnativeContainer reports what Knative does not accept of one container. The first of the
-// main ones serves.
+// checkKnativeContainer reports the parts of one container that Knative does not accept. The argument
+// first is the name of the main container that serves.
 func checkKnativeContainer(errs *mistakes, c *Container, first string) {
 	s := &c.Spec
-	at := errs.at("containers", s.Name)
-	field := func(name string) object.Path { return at.Append(object.Field(name)) }
+	containerPath := errs.path("containers", s.Name)
+	field := func(name string) object.Path { return containerPath.Append(object.Field(name)) }
 	serves := s.Name == first
 
 	// Some names and paths belong to Knative.
 	if s.Name == "queue-proxy" {
-		errs.fail(s.Pos, at, "write another name", "the container %q is Knative's own", s.Name)
+		errs.fail(s.Pos, containerPath, "write another name", "the container %q is Knative's own", s.Name)
 	}
 	for _, v := range c.Variables {
-		if slices.Contains([]string{"K_SERVICE", "K_CONFIGURATION", "K_REVISION"}, v.Name) || v.Name == "PORT" && serves {
+		ofKnative := slices.Contains([]string{"K_SERVICE", "K_CONFIGURATION", "K_REVISION"}, v.Name)
+		if ofKnative || (v.Name == "PORT" && serves) {
 			errs.fail(v.NamePos, field("variables").Append(object.Field(v.Name)), "remove it", "Knative sets %s itself", v.Name)
 		}
 	}
@@ -154,47 +155,53 @@ func checkKnativeBefore(errs *mistakes, s *score.Container, field func(string) o
 }
 
 // checkKnativeSecurity checks the security context of a container.
-func checkKnativeSecurity(errs *mistakes, s *score.Container, at object.Path) {
-	checkKnativeFields(errs, s.SecurityContext.Members, knativeSecurity(), at)
+func checkKnativeSecurity(errs *mistakes, s *score.Container, contextPath object.Path) {
+	checkKnativeFields(errs, s.SecurityContext.Members, knativeSecurity(), contextPath)
 	if v, _ := s.SecurityContext.Get("privileged"); v.Text == "true" {
-		errs.fail(v.Pos, at.Append(object.Field("privileged")), "remove it, or write kind: Deployment", "Knative runs no privileged containers")
+		errs.fail(v.Pos, contextPath.Append(object.Field("privileged")), "remove it, or write kind: Deployment",
+			"Knative runs no privileged containers")
 	}
 	capabilities, _ := s.SecurityContext.Get("capabilities")
 	if add, ok := capabilities.Get("add"); ok && len(add.Items) > 0 {
-		errs.warn(add.Pos, at.Append(object.Field("capabilities"), object.Field("add")), "set the flag, or remove the field",
+		errs.warn(add.Pos, contextPath.Append(object.Field("capabilities"), object.Field("add")), "set the flag, or remove the field",
 			"Knative refuses it, unless the flag kubernetes.containerspec-addcapabilities of its ConfigMap config-features is set")
 	}
 }
 
 // checkKnativeProbe checks a probe. Knative probes the container that serves, and does not know
 // its port by the name that the author gave it.
-func checkKnativeProbe(errs *mistakes, probe object.Value, at object.Path, serves bool, first string) {
+func checkKnativeProbe(errs *mistakes, probe object.Value, probePath object.Path, serves bool, first string) {
 	if !serves {
-		errs.warn(probe.Pos, at, "set the flag, or remove the probe",
-			"Knative refuses probes of containers beside the one that serves (%q), unless the flag multi-container-probing of its ConfigMap config-features is set", first)
+		errs.warn(probe.Pos, probePath, "set the flag, or remove the probe",
+			"Knative refuses probes of containers beside the one that serves (%q), "+
+				"unless the flag multi-container-probing of its ConfigMap config-features is set", first)
 		return
 	}
 	for _, action := range probe.Members {
-		if port, ok := action.Value.Get("port"); ok && port.Kind == object.KindString && !isKnativePortName(port.Text) {
-			errs.fail(port.Pos, at.Append(object.Field(action.Name), object.Field("port")), "write its number", "Knative knows no port %q", port.Text)
+		port, ok := action.Value.Get("port")
+		if ok && port.Kind == object.KindString && !isKnativePortName(port.Text) {
+			portPath := probePath.Append(object.Field(action.Name), object.Field("port"))
+			errs.fail(port.Pos, portPath, "write its number", "Knative knows no port %q", port.Text)
 		}
 	}
 }
 
-// knativeOpenings returns the ports at which the pods of a KnativeService get requests, and those
-// that Knative counts by. Requests come from its activator or directly from the pods of its
-// gateway, which are in the namespace from, or anywhere if that is "".
-func knativeOpenings(from string) []network.Opening {
+// knativeOpenings returns the ports at which the pods of a KnativeService get requests, and the ports
+// at which Knative reads its metrics. Requests come from its activator or directly from the pods of
+// its gateway, which are in the namespace gateway, or anywhere if it is "".
+func knativeOpenings(gateway string) []network.Opening {
 	var out []network.Opening
 	open := func(namespace string, ports ...int) {
 		for _, port := range ports {
 			out = append(out, network.Opening{
-				Port: score.Port{Target: port, Protocol: network.ProtocolTCP}, Namespace: namespace, Pods: namespace == knativeNamespace && from != namespace,
+				Port:      score.Port{Target: port, Protocol: network.ProtocolTCP},
+				Namespace: namespace,
+				Pods:      namespace == knativeNamespace && gateway != namespace,
 			})
 		}
 	}
-	open(from, 8012, 8013, 8112)
-	if from != "" && from != knativeNamespace {
+	open(gateway, 8012, 8013, 8112)
+	if gateway != "" && gateway != knativeNamespace {
 		open(knativeNamespace, 8012, 8013, 8112)
 	}
 	open(knativeNamespace, 9090, 9091)
@@ -208,8 +215,8 @@ func knativeGateway(n network.Network, config spec.Workloads) []score.Rule {
 		return nil
 	}
 	peer := MapOf(object.Pos{})
-	if from := config.Network.RoutesFrom; from != "" {
-		peer = addMember(peer, "namespace", object.TextAt(from, object.Pos{}))
+	if namespace := config.Network.RoutesFrom; namespace != "" {
+		peer = addMember(peer, "namespace", object.TextAt(namespace, object.Pos{}))
 	}
 	return []score.Rule{{Peer: peer, Ports: []score.Port{{Target: network.KnativeGateway, Protocol: network.ProtocolTCP}}}}
 }

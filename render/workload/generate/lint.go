@@ -11,33 +11,33 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// secretHint is where a secret in plain text belongs.
+// secretHint is the hint for a secret in plain text.
 const secretHint = "use a sensitive output of a resource"
 
 // warnSecret warns of a literal in a variable whose name, or whose text, suggests
 // that it is a secret. Neither proves anything, so it stays what it is.
-func warnSecret(errs *mistakes, v *Variable, text string, at object.Path) {
+func warnSecret(errs *mistakes, v *Variable, text string, path object.Path) {
 	pair := strings.HasSuffix(strings.ToUpper(v.Name), "_AUTH") && strings.ContainsAny(text, ":/") // NEO4J_AUTH: user/password
 	if (soundsSecret(v.Name) || pair) && couldBeSecret(text) {
-		errs.warn(v.Value.Pos, at, secretHint,
+		errs.warn(v.Value.Pos, path, secretHint,
 			"the name suggests a secret, and the manifests hold the value in plain text")
 		return
 	}
-	warnValue(errs, text, v.Value.Pos, at)
+	warnValue(errs, text, v.Value.Pos, path)
 }
 
-// warnValue warns of a text that looks like a secret, whatever it is called.
-func warnValue(errs *mistakes, text string, pos object.Pos, at object.Path) {
+// warnValue warns of a text that looks like a secret, independent of its name.
+func warnValue(errs *mistakes, text string, pos object.Pos, path object.Path) {
 	switch {
 	case holdsPrivateKey(text):
-		errs.warn(pos, at, secretHint, "the value contains a private key, and the manifests hold it in plain text")
+		errs.warn(pos, path, secretHint, "the value contains a private key, and the manifests hold it in plain text")
 	case holdsPassword(text):
-		errs.warn(pos, at, secretHint, "the value contains a URL with a password, and the manifests hold it in plain text")
+		errs.warn(pos, path, secretHint, "the value contains a URL with a password, and the manifests hold it in plain text")
 	}
 }
 
-// soundsSecret reports whether a name holds a word, or two adjacent words, that secrets usually
-// have in their names.
+// soundsSecret reports whether a name holds a word, or two adjacent words, that are common in the
+// names of secrets.
 func soundsSecret(name string) bool {
 	if len(name) < len("PAT") {
 		return false
@@ -45,10 +45,11 @@ func soundsSecret(name string) bool {
 	words := strings.FieldsFunc(strings.ToUpper(name), func(r rune) bool { return r == '_' || r == '-' || r == '.' })
 	for i, w := range words {
 		switch w {
-		case "PASS", "PWD", "PASSWORD", "PASSWORDS", "PASSWD", "PASSPHRASE", "SECRET", "SECRETS", "TOKEN", "PAT", "CREDENTIAL", "CREDENTIALS", "APIKEY":
+		case "PASS", "PWD", "PASSWORD", "PASSWORDS", "PASSWD", "PASSPHRASE", "SECRET", "SECRETS", "TOKEN", "PAT",
+			"CREDENTIAL", "CREDENTIALS", "APIKEY":
 			return true
 		case "SALT":
-			if i == len(words)-1 { // which SALT_ROUNDS is not
+			if i == len(words)-1 { // Not in SALT_ROUNDS.
 				return true
 			}
 		case "KEY":
@@ -92,11 +93,10 @@ func holdsPrivateKey(text string) bool {
 	}
 }
 
-// longestLabel bounds where the label of a PEM block is looked for.
+// longestLabel limits the search for the label of a PEM block.
 const longestLabel = 64
 
-// holdsPassword reports whether a text holds a URL with a user and a password
-// that are written out.
+// holdsPassword reports whether a text holds a URL with a user and a literal password.
 func holdsPassword(text string) bool {
 	for {
 		before, after, ok := strings.Cut(text, "://")
@@ -117,18 +117,18 @@ func holdsPassword(text string) bool {
 	}
 }
 
-// endsAuthority are the characters that user, host and port of a URL end at.
+// endsAuthority holds the characters that end the user, host and port of a URL.
 const endsAuthority = "/?# \t\r\n\"'"
 
-// standsFor reports whether a password only refers to one: a variable, a template or what
-// documentation writes.
+// standsFor reports whether a password is only a placeholder: a variable, a template or the stars of
+// documentation.
 func standsFor(password string) bool {
 	return strings.ContainsAny(password[:1], "$<{%") || strings.Trim(password, "*xX.") == ""
 }
 
-// warnUnescaped warns of a secret that the author puts into a URL unescaped: with a / or an @ in
-// it the URL means another host.
-func warnUnescaped(errs *mistakes, pieces []Piece, pos object.Pos, at object.Path) {
+// warnUnescaped warns of a secret that the author puts into a URL unescaped: a / or an @ in it
+// changes the host of the URL.
+func warnUnescaped(errs *mistakes, pieces []Piece, pos object.Pos, path object.Path) {
 	s := unescaped(pieces)
 	if s == nil {
 		return
@@ -140,11 +140,10 @@ func warnUnescaped(errs *mistakes, pieces []Piece, pos object.Pos, at object.Pat
 	case s.URL != "":
 		hint = "use ${" + s.URL + "}, in which it is escaped"
 	}
-	errs.warn(pos, at, hint, "%s is part of a URL and not escaped: a / or @ in it would end that part", s.reference())
+	errs.warn(pos, path, hint, "%s is part of a URL and not escaped: a / or @ in it would end that part", s.reference())
 }
 
-// unescaped returns the first secret between :// and @ that is not escaped, or nil if there is
-// none.
+// unescaped returns the first secret between :// and @ that is not escaped, or nil.
 func unescaped(pieces []Piece) *Secret {
 	var found *Secret
 	inside := false

@@ -13,15 +13,15 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// mistakes are what is wrong with one workload, each at its line of the
+// mistakes collects the errors and warnings of one workload, each at its line of the
 // document.
 type mistakes struct {
 	document *score.Workload
 	all      object.Errors
 }
 
-// at returns the path of a part of the spec.
-func (e *mistakes) at(fields ...string) object.Path {
+// path returns the path of a part of the spec.
+func (e *mistakes) path(fields ...string) object.Path {
 	if e.document.Score {
 		return object.Fields(fields...)
 	}
@@ -34,20 +34,20 @@ func (e *mistakes) extra(fields ...string) object.Path {
 	if e.document.Score {
 		return append(object.Fields("metadata"), object.Fields(fields...)...)
 	}
-	return e.at(fields...)
+	return e.path(fields...)
 }
 
-// fail reports a mistake at a position of the user's text.
+// fail reports a mistake at a position in the user's text.
 func (e *mistakes) fail(pos object.Pos, path object.Path, hint, format string, args ...any) {
 	e.report(object.SeverityError, pos, path, hint, format, args...)
 }
 
-// warn reports what is allowed and most likely not meant.
+// warn reports text that is valid and probably a mistake.
 func (e *mistakes) warn(pos object.Pos, path object.Path, hint, format string, args ...any) {
 	e.report(object.SeverityWarning, pos, path, hint, format, args...)
 }
 
-// warnAt reports what is allowed and most likely not meant, at a path that may be of the project.
+// warnAt is like warn with a path that may belong to the project.
 func (e *mistakes) warnAt(pos object.Pos, path, hint, format string, args ...any) {
 	e.all = append(e.all, &object.Error{
 		Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: pos, Path: path, Err: fmt.Errorf(format, args...), Hint: hint,
@@ -63,13 +63,13 @@ func (e *mistakes) report(s object.Severity, pos object.Pos, path object.Path, h
 	})
 }
 
-// largestObject is what a ConfigMap or a Secret holds at most, in bytes of keys
+// largestObject is the limit of Kubernetes for a ConfigMap or a Secret, in bytes of keys
 // and values.
 const largestObject = 1 << 20
 
-// checkSize reports an object that is too large for a cluster, and names what takes the most room
-// in it.
-func (e *mistakes) checkSize(what string, n int, size func(i int) int, at func(i int) (object.Pos, object.Path)) {
+// checkSize reports an object that is too large for a cluster, and names its largest parts. The
+// functions size and where return the size and the place of the n parts.
+func (e *mistakes) checkSize(what string, n int, size func(i int) int, where func(i int) (object.Pos, object.Path)) {
 	total := 0
 	for i := range n {
 		total += size(i)
@@ -77,6 +77,8 @@ func (e *mistakes) checkSize(what string, n int, size func(i int) int, at func(i
 	if total <= largestObject {
 		return
 	}
+
+	// Name the largest parts.
 	order := make([]int, n)
 	for i := range order {
 		order[i] = i
@@ -85,10 +87,10 @@ func (e *mistakes) checkSize(what string, n int, size func(i int) int, at func(i
 	const named = 3
 	var largest []string
 	for _, i := range order[:min(n, named)] {
-		_, path := at(i)
+		_, path := where(i)
 		largest = append(largest, fmt.Sprintf("%s (%d)", path, size(i)))
 	}
-	pos, path := at(order[0])
+	pos, path := where(order[0])
 	e.fail(pos, path, "put large files into the image or a volume",
 		"%s has %d bytes, at most %d fit; the largest: %s", what, total, largestObject, strings.Join(largest, ", "))
 }

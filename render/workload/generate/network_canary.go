@@ -14,7 +14,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// Providers of Flagger, by which it shifts traffic.
+// Providers of Flagger, which shift its traffic.
 const (
 	providerGateway    = "gatewayapi:v1"
 	providerIstio      = "istio"
@@ -22,8 +22,7 @@ const (
 	providerNGINX      = "nginx"
 )
 
-// lowerCanary returns what Flagger needs to roll out new versions, or an absent value without a
-// canary.
+// lowerCanary returns the settings of Flagger for new versions, or an absent value without a canary.
 func lowerCanary(errs *mistakes, r *Resolved) object.Value {
 	d := r.Workload.Deploy
 	if d.Strategy != score.StrategyCanary {
@@ -31,32 +30,33 @@ func lowerCanary(errs *mistakes, r *Resolved) object.Value {
 	}
 
 	// Flagger rolls out Deployments, and shifts the traffic of one TCP port.
-	at := errs.extra("deploy", "strategy")
+	path := errs.extra("deploy", "strategy")
 	if r.Workload.Kind.Value != score.KindDeployment {
-		errs.fail(d.Pos, at, "write strategy: rolling, or kind: Deployment", "a %s has no canary: Flagger rolls out Deployments", r.Workload.Kind.Value)
+		errs.fail(d.Pos, path, "write strategy: rolling, or kind: Deployment",
+			"a %s has no canary: Flagger rolls out Deployments", r.Workload.Kind.Value)
 		return object.Value{}
 	}
 	i := canaryPort(r.Workload.Ports)
 	if i < 0 {
-		errs.fail(d.Pos, at, "write service.ports with a TCP port, or strategy: rolling",
+		errs.fail(d.Pos, path, "write service.ports with a TCP port, or strategy: rolling",
 			"a canary needs a TCP port of the service: Flagger shifts the traffic that it gets")
 		return object.Value{}
 	}
 
-	// Say how fast the traffic moves.
+	// Set the speed of the shift.
 	c := d.Canary
 	p := r.Workload.Ports[i]
 	provider := r.canaryProvider()
 	m := members{StringMember("interval", cmp.Or(c.Interval, "1m"), d.Pos), IntMember("threshold", cmp.Or(c.Threshold, 5), d.Pos)}
-	most, step := cmp.Or(c.MaxWeight, 50), cmp.Or(c.StepWeight, 10)
+	maxWeight, step := cmp.Or(c.MaxWeight, 50), cmp.Or(c.StepWeight, 10)
 	if provider == providerKubernetes {
-		// There are no weights, so that it needs as many intervals as they would.
-		m = append(m, IntMember("iterations", (most+step-1)/step, d.Pos))
+		// Without weights it takes as many intervals as the weights would.
+		m = append(m, IntMember("iterations", (maxWeight+step-1)/step, d.Pos))
 	} else {
-		m = append(m, IntMember("maxWeight", most, d.Pos), IntMember("stepWeight", step, d.Pos))
+		m = append(m, IntMember("maxWeight", maxWeight, d.Pos), IntMember("stepWeight", step, d.Pos))
 	}
 
-	// Say what moves it.
+	// Set the objects that shift it.
 	m = append(m, StringMember("provider", provider, object.Pos{}), IntMember("port", p.Port, p.Pos), IntMember("targetPort", p.Target, p.Pos))
 	switch provider {
 	case providerGateway:
@@ -69,7 +69,7 @@ func lowerCanary(errs *mistakes, r *Resolved) object.Value {
 }
 
 // canaryPort returns the index of the port that gets the traffic of a canary: http, or the first
-// by name that is not UDP. It returns -1 if there is none.
+// by name that is not UDP. It returns -1 without such a port.
 func canaryPort(ports []score.Port) int {
 	tcp := func(p score.Port) bool { return p.Protocol == network.ProtocolTCP }
 	i := slices.IndexFunc(ports, func(p score.Port) bool { return tcp(p) && p.Name == "http" })
@@ -79,8 +79,8 @@ func canaryPort(ports []score.Port) int {
 	return i
 }
 
-// canaryProvider returns the provider of the project, or what the requests of the routes of the
-// workload pass through: a mesh would never see them.
+// canaryProvider returns the provider of the project, or the provider of the routes that lead to the
+// workload: a mesh would never see their requests.
 func (r Resolved) canaryProvider() string {
 	if r.Config.CanaryProvider != "" {
 		return r.Config.CanaryProvider
@@ -104,8 +104,10 @@ func (r Resolved) canaryProvider() string {
 // routesTo returns the routes of a kind that lead to a port. The kind "" means every kind.
 func (r Resolved) routesTo(port score.Port, kind string) []network.Route {
 	var out []network.Route
+	leadsTo := func(p score.Port) bool { return p.Port == port.Port }
 	for _, route := range r.Routes {
-		if route.Node != nil && (kind == "" || route.Kind() == kind) && slices.ContainsFunc(route.Ports, func(p score.Port) bool { return p.Port == port.Port }) {
+		matches := route.Node != nil && (kind == "" || route.Kind() == kind)
+		if matches && slices.ContainsFunc(route.Ports, leadsTo) {
 			out = append(out, route)
 		}
 	}
@@ -125,7 +127,7 @@ func canaryIngress(errs *mistakes, d score.Deploy, port score.Port, routes []net
 	}
 	o := routes[0].Node.Object
 	pos := routes[0].Resource.Pos
-	return members{with("ingressRef", MapOf(pos, StringMember("apiVersion", o.APIVersion(), pos),
+	return members{member("ingressRef", MapOf(pos, StringMember("apiVersion", o.APIVersion(), pos),
 		StringMember("kind", o.Kind(), pos), StringMember("name", o.Name(), pos)))}
 }
 
@@ -140,23 +142,24 @@ func quoteRoutes(routes []network.Route) string {
 
 // warnBypasses warns of routes to the canary whose requests Flagger does not shift.
 func warnBypasses(errs *mistakes, provider string, routes []network.Route) {
-	own := map[string]string{providerGateway: network.KindHTTPRoute, providerNGINX: network.KindIngress}[provider]
+	shifted := map[string]string{providerGateway: network.KindHTTPRoute, providerNGINX: network.KindIngress}[provider]
 	if provider == providerKubernetes {
 		return // The Service itself is turned to the new version.
 	}
 	for _, route := range routes {
-		if route.Kind() != own {
-			errs.warn(route.Resource.Pos, errs.at("resources", route.Resource.Name),
-				"choose spec.workloads.canary.provider of the project: gatewayapi:v1 for an HTTPRoute, nginx for an Ingress of it, kubernetes for others",
+		if route.Kind() != shifted {
+			errs.warn(route.Resource.Pos, errs.path("resources", route.Resource.Name),
+				"choose spec.workloads.canary.provider of the project: "+
+					"gatewayapi:v1 for an HTTPRoute, nginx for an Ingress of it, kubernetes for others",
 				"Flagger shifts traffic by %s, and requests of this %s bypass it: they all go to the old version until the new one is promoted",
 				provider, route.Node.Object.Kind())
 		}
 	}
 }
 
-// checkCanaryPorts reports the ports that Flagger would lose. Besides the port of the canary it
-// uses those that the containers declare, as TCP and each under the number that the container
-// listens on (getPorts in pkg/canary/util.go of Flagger).
+// checkCanaryPorts reports the ports that Flagger would lose. Besides the port of the canary it uses
+// the ports that the containers declare, as TCP and each under the number that the container listens
+// at (getPorts in pkg/canary/util.go of Flagger).
 func checkCanaryPorts(errs *mistakes, ports []score.Port, input object.Value) {
 	if _, ok := input.Get("canary"); !ok {
 		return
@@ -186,8 +189,8 @@ func checkCanaryPorts(errs *mistakes, ports []score.Port, input object.Value) {
 		default:
 			continue
 		}
-		at := errs.at("service", "ports", p.Name)
-		errs.fail(p.Pos, at, hint, "a workload with a canary cannot have this port: it %s", why)
+		path := errs.path("service", "ports", p.Name)
+		errs.fail(p.Pos, path, hint, "a workload with a canary cannot have this port: it %s", why)
 	}
 }
 
@@ -205,8 +208,8 @@ func declares(containers object.Value, number int) bool {
 }
 
 // fixedCanary returns input with an autoscaler that holds a canary at its fixed number of pods.
-// Flagger scales what it has to release down to zero when nothing is being released, and an
-// engine would scale it up again to the number that the object states.
+// Flagger scales the Deployment down to zero between releases, and an engine would scale it up again
+// to the number in the object.
 func fixedCanary(input object.Value) object.Value {
 	_, canary := input.Get("canary")
 	_, scaled := input.Get("autoscaling")
@@ -228,8 +231,8 @@ func checkProbes(errs *mistakes, r *Resolved, input object.Value) {
 	}
 }
 
-// WithoutReplaced returns the nodes without the HTTPRoutes that Flagger makes itself. What came
-// after one of them comes after the canary.
+// WithoutReplaced returns the nodes without the HTTPRoutes that Flagger makes itself. Nodes that
+// depend on such a route come after the canary.
 func (r Resolved) WithoutReplaced(nodes []*object.Node) []*object.Node {
 	i := canaryPort(r.Workload.Ports)
 	if r.Workload.Deploy.Strategy != score.StrategyCanary || i < 0 || r.canaryProvider() != providerGateway {
@@ -240,6 +243,7 @@ func (r Resolved) WithoutReplaced(nodes []*object.Node) []*object.Node {
 		replaced[route.Node.ID] = true
 	}
 
+	// The other nodes depend on the canary in place of the routes.
 	var out []*object.Node
 	for _, n := range nodes {
 		if replaced[n.ID] {
@@ -260,6 +264,5 @@ func (r Resolved) WithoutReplaced(nodes []*object.Node) []*object.Node {
 	return out
 }
 
-// canaryNode is what the module that makes the objects calls the node of the
-// canary.
+// canaryNode is the name of the node of the canary in the module that makes the objects.
 const canaryNode = "canary"

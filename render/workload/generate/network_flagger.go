@@ -14,13 +14,14 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// canaryRoutes returns what Flagger makes its own HTTPRoute of, which replaces those that lead to
-// the port of the canary. With the provider gatewayapi:v1 Flagger splits the traffic in a route
-// that it rewrites all the time (pkg/router/gateway_api.go of Flagger). Its route and the one of
-// the workload would be two routes for one host, of which the gateway keeps the older one.
+// canaryRoutes returns the fields of the HTTPRoute that Flagger makes, in place of the routes that
+// lead to the port of the canary. With the provider gatewayapi:v1 Flagger splits the traffic in a
+// route that it rewrites all the time (pkg/router/gateway_api.go of Flagger). Beside a route of the
+// workload there would be two routes for one host, of which the gateway keeps the older.
 func canaryRoutes(errs *mistakes, w *score.Workload, port score.Port, routes []network.Route) members {
 	if len(routes) == 0 {
-		errs.fail(w.Deploy.Pos, errs.extra("deploy", "strategy"), "give it a resource of type route, or leave spec.workloads.canary.provider of the project out",
+		errs.fail(w.Deploy.Pos, errs.extra("deploy", "strategy"),
+			"give it a resource of type route, or leave spec.workloads.canary.provider of the project out",
 			"a canary by gatewayapi:v1 needs an HTTPRoute that leads to the port %q: Flagger splits the traffic in it", port.Name)
 		return nil
 	}
@@ -30,18 +31,18 @@ func canaryRoutes(errs *mistakes, w *score.Workload, port score.Port, routes []n
 	}
 	pos := t.first.Resource.Pos
 	value := func(v any) object.Value {
-		data, _ := json.Marshal(v) // What was JSON before can be written again.
+		data, _ := json.Marshal(v) // The value was read from JSON, so that it can be written again.
 		out, _ := object.ReadJSON(data, pos)
 		return out
 	}
-	out := members{with("gatewayRefs", value(t.gateways)), with("hosts", value(t.hosts)), with("match", value(t.matches))}
+	out := members{member("gatewayRefs", value(t.gateways)), member("hosts", value(t.hosts)), member("match", value(t.matches))}
 	if len(t.annotations) > 0 {
-		out = append(out, with("annotations", value(t.annotations)))
+		out = append(out, member("annotations", value(t.annotations)))
 	}
 	return out
 }
 
-// takeover is one HTTPRoute in the making out of several.
+// takeover combines several HTTPRoutes into one.
 type takeover struct {
 	errs        *mistakes
 	workload    string
@@ -52,11 +53,11 @@ type takeover struct {
 	annotations map[string]string
 }
 
-// add merges a route into the takeover, and reports one that Flagger cannot express.
+// add merges a route into the takeover, or reports that Flagger cannot express it.
 func (t *takeover) add(route network.Route) {
 	o := route.Node.Object
-	refuse := func(format string, args ...any) {
-		t.errs.fail(route.Resource.Pos, t.errs.at("resources", route.Resource.Name),
+	reject := func(format string, args ...any) {
+		t.errs.fail(route.Resource.Pos, t.errs.path("resources", route.Resource.Name),
 			"write strategy: rolling, or choose another spec.workloads.canary.provider in the project",
 			"Flagger makes the HTTPRoute of a canary itself, and cannot adopt this one: %s", fmt.Sprintf(format, args...))
 	}
@@ -64,7 +65,7 @@ func (t *takeover) add(route network.Route) {
 	// Flagger knows these fields, and paths in them.
 	for _, name := range object.SortedKeys(o.Map("spec")) {
 		if !slices.Contains([]string{"parentRefs", "hostnames", "rules"}, name) {
-			refuse("it has %s", name)
+			reject("it has %s", name)
 			return
 		}
 	}
@@ -72,7 +73,7 @@ func (t *takeover) add(route network.Route) {
 	for _, rule := range o.List("spec", "rules") {
 		found, why := flaggerMatches(rule, t.workload)
 		if why != "" {
-			refuse("%s", why)
+			reject("%s", why)
 			return
 		}
 		matches = append(matches, found...)
@@ -84,8 +85,8 @@ func (t *takeover) add(route network.Route) {
 		hosts = append(hosts, fmt.Sprint(h))
 	}
 
-	// The first route begins the takeover. Another one may add hosts or paths, as both would be
-	// combined.
+	// The first route begins the takeover. Another route may add either hosts or paths, as Flagger
+	// would combine each host with each path.
 	if route.Node == t.first.Node {
 		t.gateways = o.List("spec", "parentRefs")
 		t.hosts = hosts
@@ -93,24 +94,24 @@ func (t *takeover) add(route network.Route) {
 		t.annotations = o.Annotations()
 		return
 	}
-	sameHosts, samePaths := slices.Equal(t.hosts, hosts), same(t.matches, matches)
+	sameHosts, samePaths := slices.Equal(t.hosts, hosts), sameJSON(t.matches, matches)
 	switch {
-	case !same(t.gateways, o.List("spec", "parentRefs")):
-		refuse("its gateway is not that of %q, and Flagger makes one route of both", t.first.Resource.Name)
+	case !sameJSON(t.gateways, o.List("spec", "parentRefs")):
+		reject("its gateway is not that of %q, and Flagger makes one route of both", t.first.Resource.Name)
 	case sameHosts:
 		t.matches = append(t.matches, matches...)
 	case samePaths:
 		t.hosts = append(t.hosts, hosts...)
 	default:
-		refuse("neither its host nor its path is that of %q, and Flagger makes one route of both", t.first.Resource.Name)
+		reject("neither its host nor its path is that of %q, and Flagger makes one route of both", t.first.Resource.Name)
 	}
 }
 
 // same reports whether two parts of objects have the same JSON.
-func same(a, b []any) bool {
-	one, _ := json.Marshal(a)
-	other, _ := json.Marshal(b)
-	return string(one) == string(other)
+func sameJSON(a, b []any) bool {
+	first, _ := json.Marshal(a)
+	second, _ := json.Marshal(b)
+	return string(first) == string(second)
 }
 
 // flaggerMatches returns the paths of a rule as Flagger expects them, or the reason why Flagger
@@ -135,11 +136,11 @@ func flaggerMatches(v any, workload string) (matches []any, why string) {
 	}
 
 	// The rule selects requests by their path.
-	all := object.Object(rule).List("matches")
-	if len(all) == 0 {
+	wanted := object.Object(rule).List("matches")
+	if len(wanted) == 0 {
 		return []any{map[string]any{"uri": map[string]any{"prefix": "/"}}}, ""
 	}
-	for _, m := range all {
+	for _, m := range wanted {
 		fields, _ := m.(map[string]any)
 		match := object.Object(fields)
 		word := map[string]string{"PathPrefix": "prefix", "": "prefix", "Exact": "exact"}[match.Text("path", "type")]

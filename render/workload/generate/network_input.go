@@ -13,23 +13,23 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// lowerNetwork returns which workloads talk to each other, or an absent value if the project has no
+// lowerNetwork returns the allowed traffic of the workload, or an absent value if the project has no
 // network policies. Requests by which the workload is scaled come from the interceptor of KEDA.
 func lowerNetwork(errs *mistakes, r *Resolved, requests object.Value) object.Value {
 	n := r.Network
-	none := object.Pos{}
-	wanted, types := choosePolicies(r.Config.Policies, r.Workload.Network)
-	if len(wanted) == 0 {
+	noPos := object.Pos{}
+	policies, types := choosePolicies(r.Config.Policies, r.Workload.Network)
+	if len(policies) == 0 {
 		return object.Value{}
 	}
 
-	// Add the rules of the author, and the one for calls to a KnativeService.
-	from, to := lowerDirections(errs, r.Workload.Network, wanted)
-	checkTokens(errs, r, wanted)
-	checkHosts(errs, n.External, wanted, types)
+	// Add the rules of the author, and the rule for calls to a KnativeService.
+	allowFrom, allowTo := lowerDirections(errs, r.Workload.Network, policies)
+	checkTokens(errs, r, policies)
+	checkHosts(errs, n.External, policies, types)
 	if gateway := knativeGateway(n, r.Config); len(gateway) > 0 {
-		to.Kind = object.KindList
-		to.Items = append(slices.Clip(to.Items), lowerRules(gateway).Items...)
+		allowTo.Kind = object.KindList
+		allowTo.Items = append(slices.Clip(allowTo.Items), lowerRules(gateway).Items...)
 	}
 	if r.Workload.Kind.Value == score.KindKnativeService {
 		n.Inbound = nil // Callers come through the gateway of Knative.
@@ -38,12 +38,12 @@ func lowerNetwork(errs *mistakes, r *Resolved, requests object.Value) object.Val
 	// List the hosts outside of the cluster, and the Services inside.
 	hosts := make([]object.Value, len(n.External))
 	for i, e := range n.External {
-		hosts[i] = MapOf(none, StringMember("name", e.Name, none), StringMember("host", e.Host, none),
-			with("cidr", lowerGiven(e.CIDR, none)), with("ports", always(networkPorts(e.Ports))), with("entry", lowerEntry(e.Entry)))
+		hosts[i] = MapOf(noPos, StringMember("name", e.Name, noPos), StringMember("host", e.Host, noPos),
+			member("cidr", lowerGiven(e.CIDR, noPos)), member("ports", alwaysList(networkPorts(e.Ports))), member("entry", lowerEntry(e.Entry)))
 	}
 	backends := make([]object.Value, len(n.Backends))
 	for i, b := range n.Backends {
-		backends[i] = MapOf(none, StringMember("host", b.Host, none), IntMember("port", b.Port, none))
+		backends[i] = MapOf(noPos, StringMember("host", b.Host, noPos), IntMember("port", b.Port, noPos))
 		if len(b.Labels.Members) > 0 {
 			backends[i] = addMember(backends[i], "labels", b.Labels)
 		}
@@ -52,33 +52,33 @@ func lowerNetwork(errs *mistakes, r *Resolved, requests object.Value) object.Val
 	if r.Config.Network.Ambient {
 		mesh = "ambient"
 	}
-	return MapOf(none, with("policies", words(wanted)), with("types", words(types)), with("from", from), with("to", to),
-		with("inbound", always(peers(n.Inbound))), with("outbound", always(peers(n.Outbound))),
-		with("external", always(hosts)), with("routes", lowerOpenings(r, requests)),
-		with("backends", lowerList(backends, none)),
-		with("dns", dns(r.Config.Network.DNS)), with("mesh", lowerGiven(mesh, none)),
-		with("trustDomain", lowerGiven(r.Config.Network.TrustDomain, none)))
+	return MapOf(noPos,
+		member("policies", lowerWords(policies)), member("types", lowerWords(types)),
+		member("from", allowFrom), member("to", allowTo),
+		member("inbound", alwaysList(peers(n.Inbound))), member("outbound", alwaysList(peers(n.Outbound))),
+		member("external", alwaysList(hosts)), member("routes", lowerOpenings(r, requests)),
+		member("backends", lowerList(backends, noPos)),
+		member("dns", dns(r.Config.Network.DNS)), member("mesh", lowerGiven(mesh, noPos)),
+		member("trustDomain", lowerGiven(r.Config.Network.TrustDomain, noPos)))
 }
 
-// lowerEntry returns the ServiceEntry of a host that the project declares, or an absent value if it
-// declares none.
+// lowerEntry returns the ServiceEntry of a host that the project declares, or an absent value.
 func lowerEntry(e *network.Entry) object.Value {
-	none := object.Pos{}
+	noPos := object.Pos{}
 	if e == nil {
 		return object.Value{}
 	}
-	return MapOf(none, StringMember("name", e.Name, none), with("ports", lowerList(networkPorts(e.Ports), none)))
+	return MapOf(noPos, StringMember("name", e.Name, noPos), member("ports", lowerList(networkPorts(e.Ports), noPos)))
 }
 
-// lowerOpenings returns the ports that routes and Gateways lead to, or an absent value if there are
-// none.
+// lowerOpenings returns the ports that routes and Gateways lead to, or an absent value.
 func lowerOpenings(r *Resolved, requests object.Value) object.Value {
-	open := append(network.Openings(r.entries(), r.Config.Network.RoutesFrom), interceptor(requests)...)
+	openings := append(network.Openings(r.entries(), r.Config.Network.RoutesFrom), interceptor(requests)...)
 	if r.Workload.Kind.Value == score.KindKnativeService {
-		open = append(open, knativeOpenings(r.Config.Network.RoutesFrom)...)
+		openings = append(openings, knativeOpenings(r.Config.Network.RoutesFrom)...)
 	}
-	items := make([]object.Value, len(open))
-	for i, o := range open {
+	items := make([]object.Value, len(openings))
+	for i, o := range openings {
 		items[i] = networkPort(o.Port)
 		if o.Namespace != "" {
 			items[i] = addMember(items[i], "namespace", object.TextAt(o.Namespace, object.Pos{}))
@@ -90,34 +90,33 @@ func lowerOpenings(r *Resolved, requests object.Value) object.Value {
 	return lowerList(items, object.Pos{})
 }
 
-// dns returns where pods resolve names, or an absent value if that is where most clusters have
-// it.
+// dns returns the servers that resolve names for pods, or an absent value for the usual servers.
 func dns(d spec.DNS) object.Value {
-	none := object.Pos{}
+	noPos := object.Pos{}
 	if d.Namespace == "" && d.Labels == nil && d.Port == 0 && d.CIDR == "" {
 		return object.Value{}
 	}
 	labels := make(members, 0, len(d.Labels))
 	for _, name := range object.SortedKeys(d.Labels) {
-		labels.put(name, object.TextAt(d.Labels[name], none))
+		labels.put(name, object.TextAt(d.Labels[name], noPos))
 	}
 	if d.Labels == nil {
-		labels.put("k8s-app", object.TextAt("kube-dns", none))
+		labels.put("k8s-app", object.TextAt("kube-dns", noPos))
 	}
-	return MapOf(none, StringMember("namespace", cmp.Or(d.Namespace, "kube-system"), none),
-		with("labels", object.Value{Kind: object.KindMap, Members: labels}),
-		IntMember("port", cmp.Or(d.Port, 53), none), with("cidr", lowerGiven(d.CIDR, none)))
+	return MapOf(noPos, StringMember("namespace", cmp.Or(d.Namespace, "kube-system"), noPos),
+		member("labels", object.Value{Kind: object.KindMap, Members: labels}),
+		IntMember("port", cmp.Or(d.Port, 53), noPos), member("cidr", lowerGiven(d.CIDR, noPos)))
 }
 
-func peers(all []network.Peer) []object.Value {
-	none := object.Pos{}
-	items := make([]object.Value, len(all))
-	for i, p := range all {
-		items[i] = MapOf(none, StringMember("name", p.Name, none), StringMember("namespace", p.Namespace, none),
-			with("serviceAccount", lowerGiven(p.ServiceAccount, none)),
-			with("ports", lowerList(networkPorts(p.Ports), none)))
+func peers(list []network.Peer) []object.Value {
+	noPos := object.Pos{}
+	items := make([]object.Value, len(list))
+	for i, p := range list {
+		items[i] = MapOf(noPos, StringMember("name", p.Name, noPos), StringMember("namespace", p.Namespace, noPos),
+			member("serviceAccount", lowerGiven(p.ServiceAccount, noPos)),
+			member("ports", lowerList(networkPorts(p.Ports), noPos)))
 		if p.Unlabelled {
-			items[i] = addMember(items[i], "unlabelled", BoolMember("", true, none).Value)
+			items[i] = addMember(items[i], "unlabelled", BoolMember("", true, noPos).Value)
 		}
 	}
 	return items

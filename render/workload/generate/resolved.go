@@ -15,17 +15,16 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// Resolved is a workload whose placeholders are resolved: what
-// [Input] takes.
+// Resolved is a workload whose placeholders are resolved: the input of [Input].
 type Resolved struct {
-	// Workload is the document, and context that of its module.
+	// Workload is the document, and Context the context of its module.
 	Workload score.Workload
 	Context  object.Context
 	Config   spec.Workloads
 	// Containers are in the order of workload.Containers.
 	Containers []Container
-	// Patch is what provisioners merge over the input of the module, merged in the
-	// order of the names of the resources; KindNone where there is nothing.
+	// Patch holds the changes of provisioners to the input of the module, merged in the
+	// order of the names of the resources, or KindNone.
 	Patch object.Value
 	// DependsOn are the ids of nodes that come before the pods: "node" of the
 	// workload's own spec, "spec/node" or "spec/" (all of it) of others. Sorted.
@@ -37,9 +36,9 @@ type Resolved struct {
 	// Pulls are the Secrets to pull images with that this workload makes for its namespace,
 	// by name.
 	Pulls map[string]resource.Reference
-	// Queue is nil where the workload is not scaled by a queue.
+	// Queue is nil if no queue scales the workload.
 	Queue *Queue
-	// Routes are the ways in from outside (resources of type route).
+	// Routes are the routes from outside of the cluster (resources of type route).
 	Routes []network.Route
 	// Opened are the ports that Gateways of the project lead to.
 	Opened []score.Port
@@ -50,7 +49,7 @@ func (r Resolved) runs() bool {
 	return r.Workload.Kind.Value == score.KindDeployment || r.Workload.Kind.Value == score.KindStatefulSet
 }
 
-// entries returns the ways in from outside: routes and Gateways.
+// entries returns the routes from outside of the cluster: resources and Gateways.
 func (r Resolved) entries() []network.Route {
 	return append(slices.Clip(r.Routes), network.Route{Ports: r.Opened})
 }
@@ -76,10 +75,10 @@ type Variable struct {
 // File is a file that a container mounts.
 type File struct {
 	Spec score.File
-	// Content is the text of a file that is text; binary holds that of another.
+	// Content is the text of a text file; Binary holds any other file.
 	Content Text
 	Binary  []byte
-	// IsText distinguishes the two: content that is no UTF-8 is binary.
+	// IsText distinguishes the two: content that is not UTF-8 is binary.
 	IsText bool
 }
 
@@ -89,7 +88,7 @@ type Mount struct {
 	// Resource is the key of the volume's resource, which names the volume of the
 	// pod. A volume without a resource has a name that no resource has.
 	Resource string
-	// Volume is the source of a volume of a pod, or KindNone; claim is the spec of
+	// Volume is the source of a volume of a pod, or KindNone; Claim is the spec of
 	// a claim that each replica gets, or KindNone.
 	Volume, Claim object.Value
 	// Single is set if only pods on one node can mount the volume.
@@ -104,15 +103,15 @@ const RootResources = "resources"
 // entirely. No piece ever holds the value of a secret, and nothing in a literal can
 // turn it into a reference.
 type Text struct {
-	// Pieces hold no empty literal, and no two that touch: see [Join].
+	// Pieces hold no empty literal, and no two adjacent literals of one kind: see [Join].
 	Pieces []Piece
 	Pos    object.Pos
 }
 
-// Piece is literal text, or a reference where secret is not nil.
+// Piece is literal text, or a reference if Secret is not nil.
 type Piece struct {
 	Literal string
-	// Verbatim is set if the literal is a value from outside, in which no $(NAME) is a
+	// Verbatim is set if the literal is a value of a variable, in which $(NAME) is not a
 	// reference.
 	Verbatim bool
 	// Public is set if the literal is an output of a server for a laptop, whose credentials
@@ -125,12 +124,12 @@ type Piece struct {
 
 // Secret is a reference to one secret.
 type Secret struct {
-	// Resource and output are the names that the author uses.
+	// Resource and Output are the names that the author uses.
 	Resource, Output string
 	// URL is the output of the resource that is a complete URL with this secret in
-	// it, "" where there is none.
+	// it, or "".
 	URL string
-	// Written is the placeholder of what is no output of a resource; "" where it is one.
+	// Written is the placeholder of a secret that is not an output of a resource, or "".
 	Written string
 	// Name identifies the reference in its workload: letters, digits and _,
 	// such as db__password.
@@ -165,12 +164,12 @@ func (t Text) Plain() string {
 	return b.String()
 }
 
-// private returns a text that is not tainted, without what is public.
+// private returns a text that is not tainted, without its public pieces.
 func (t Text) private() string {
 	return Text{Pieces: slices.DeleteFunc(slices.Clone(t.Pieces), func(p Piece) bool { return p.Public })}.Plain()
 }
 
-// Single returns the only secret that t consists of, or nil if there is more or something else.
+// Single returns the secret of a text that consists of one secret, or nil.
 func (t Text) Single() *Secret {
 	if len(t.Pieces) == 1 && !t.Pieces[0].Escape {
 		return t.Pieces[0].Secret
@@ -178,7 +177,7 @@ func (t Text) Single() *Secret {
 	return nil
 }
 
-// Join returns pieces, in which adjacent literals are one and empty ones are left out.
+// Join returns pieces, in which adjacent literals are joined and empty literals are left out.
 func Join(pieces []Piece) []Piece {
 	if len(pieces) == 1 {
 		return pieces
@@ -191,7 +190,10 @@ func Join(pieces []Piece) []Piece {
 		}
 		end := i
 		joined := pieces[i]
-		for end < len(pieces) && pieces[end].Secret == nil && pieces[end].Verbatim == joined.Verbatim && pieces[end].Public == joined.Public {
+		joins := func(p Piece) bool {
+			return p.Secret == nil && p.Verbatim == joined.Verbatim && p.Public == joined.Public
+		}
+		for end < len(pieces) && joins(pieces[end]) {
 			end++
 		}
 		if s := (Text{Pieces: pieces[i:end]}).Plain(); s != "" {
@@ -203,17 +205,17 @@ func Join(pieces []Piece) []Piece {
 	return out
 }
 
-// Queue is what KEDA needs to reach the queue that a workload is scaled by.
+// Queue holds the values with which KEDA reaches the queue that a workload is scaled by.
 type Queue struct {
-	// Address is where the server is, as KEDA takes it, and AddressParameter the parameter of a
-	// Secret that may hold it: "" where KEDA reads it as plain text only. There is none for the
-	// queues of a cloud.
+	// Address is the address of the server in the form of KEDA, and AddressParameter the
+	// parameter of a Secret that may hold it, or "" if KEDA reads it only as plain text. The
+	// queues of a cloud have no address.
 	Address          Text
 	AddressParameter string
-	// VHost is the virtual host of RabbitMQ that the resource names, where the author names none.
+	// VHost is the virtual host of RabbitMQ that the resource names, if the author names none of them.
 	VHost string
-	// Credentials are in the order of those of the broker. An absent one has no pieces.
+	// Credentials are in the order of the broker's credentials. A missing credential has no pieces.
 	Credentials []Text
-	// Account is the provider of the account that KEDA has itself and reads the queue as.
+	// Account is the provider of the account of KEDA by which it reads the queue.
 	Account string
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// lowerReplicas returns a fixed number, 1 if none is set, or the bounds of the autoscaler, which
+// lowerReplicas returns a fixed number, which is 1 by default, or the bounds of the autoscaler, which
 // then owns the number.
 func lowerReplicas(errs *mistakes, r *Resolved) (fixed, scaling object.Value) {
 	switch n := r.Workload.Replicas; {
@@ -29,23 +29,26 @@ func lowerReplicas(errs *mistakes, r *Resolved) (fixed, scaling object.Value) {
 	return fixed, scaling
 }
 
-// mergeScaling returns what provisioners merge over the input, after what the author wrote on the number
-// of pods: a fixed number is the least that an autoscaler keeps, zero stays zero, and a budget of
-// the author is kept.
+// mergeScaling returns the changes of provisioners, after the author's number of pods is applied: a
+// fixed number is the minimum of an autoscaler, zero stays zero, and the author's budget is kept.
 func mergeScaling(errs *mistakes, r *Resolved) object.Value {
 	patch, n := r.Patch, r.Workload.Replicas
-	if _, own := r.Workload.Passed.Get(resource.PartDisruption); own {
+	if _, ofAuthor := r.Workload.Passed.Get(resource.PartDisruption); ofAuthor {
 		patch = patch.Without(object.Fields(resource.PartDisruption))
 	}
 
 	// Some workloads have no replicas, or an autoscaler that belongs to KEDA.
 	scaling, ok := patch.Get(resource.PartAutoscaling)
-	if number, fixed := patch.Get(resource.PartReplicas); !r.runs() && (ok || fixed) {
-		errs.fail(cmp.Or(scaling.Pos, number.Pos), errs.at("resources"), "remove the resource", "a %s has no replicas that a resource could change", r.Workload.Kind.Value)
+	number, fixed := patch.Get(resource.PartReplicas)
+	if !r.runs() && (ok || fixed) {
+		errs.fail(cmp.Or(scaling.Pos, number.Pos), errs.path("resources"), "remove the resource",
+			"a %s has no replicas that a resource could change", r.Workload.Kind.Value)
 		return patch
-	} else if n.Triggered() {
+	}
+	if n.Triggered() {
 		return mergeTriggered(errs, n, patch, scaling, ok, fixed)
-	} else if !ok || fixed {
+	}
+	if !ok || fixed {
 		return patch
 	}
 
@@ -53,24 +56,27 @@ func mergeScaling(errs *mistakes, r *Resolved) object.Value {
 	switch {
 	case n == nil:
 	case n.Max > n.Min:
-		errs.warn(n.Pos, errs.extra("replicas"), "remove one of them", "replicas and a resource both configure an autoscaler: that of the resource is used")
+		errs.warn(n.Pos, errs.extra("replicas"), "remove one of them",
+			"replicas and a resource both configure an autoscaler: that of the resource is used")
 	case n.Min == 0:
 		return patch.Without(object.Fields(resource.PartAutoscaling))
 	default:
 		scaling = atLeast(errs, scaling, n)
 	}
-	if least, most := bound(scaling, "min"), bound(scaling, "max"); most > 0 && least > most && (n == nil || n.Min != least) {
-		errs.fail(scaling.Pos, errs.at("resources"), "", "an autoscaler with a min of %d and a max of %d", least, most)
+	lowest, highest := bound(scaling, "min"), bound(scaling, "max")
+	impossible := highest > 0 && lowest > highest
+	if impossible && (n == nil || n.Min != lowest) {
+		errs.fail(scaling.Pos, errs.path("resources"), "", "an autoscaler with a min of %d and a max of %d", lowest, highest)
 	}
 	return withPart(patch, resource.PartAutoscaling, scaling)
 }
 
 // atLeast returns scaling with the fixed number of the author as its minimum.
 func atLeast(errs *mistakes, scaling object.Value, r *score.Replicas) object.Value {
-	most := bound(scaling, "max")
-	if most > 0 && r.Min > most {
+	highest := bound(scaling, "max")
+	if highest > 0 && r.Min > highest {
 		errs.fail(r.Pos, errs.extra("replicas"), "write fewer replicas, or raise the most that the resource allows",
-			"%d replicas are more than the %d that the autoscaler of a resource keeps at most", r.Min, most)
+			"%d replicas are more than the %d that the autoscaler of a resource keeps at most", r.Min, highest)
 		return scaling
 	}
 	if bound(scaling, "min") < r.Min {
@@ -79,28 +85,27 @@ func atLeast(errs *mistakes, scaling object.Value, r *score.Replicas) object.Val
 	return scaling
 }
 
-// leastPods returns how many pods there are at least.
+// leastPods returns the lowest number of pods.
 func leastPods(input object.Value) int {
-	at, found := input.Lookup(object.Fields("autoscaling", "min"))
+	value, found := input.Lookup(object.Fields("autoscaling", "min"))
 	if found < 2 {
-		at, _ = input.Get("replicas")
+		value, _ = input.Get("replicas")
 	}
-	n, _ := strconv.Atoi(at.Text)
+	n, _ := strconv.Atoi(value.Text)
 	return n
 }
 
 // checkRequests warns of containers without the requests that the autoscaler measures by: it then
-// does nothing at all, and KEDA refuses the ScaledObject. A limit counts as a request if there is
-// no other.
+// does nothing at all, and KEDA refuses the ScaledObject. Without a request the limit counts.
 func checkRequests(errs *mistakes, r *Resolved, input object.Value) {
 	scaling, _ := input.Get("autoscaling")
 	_, memory := scaling.Get("memory")
 	_, cpu := scaling.Get("cpu")
 	severity := object.SeverityWarning
-	usual := true
+	cpuByDefault := true
 	if r.Workload.Replicas.Triggered() {
 		severity = object.SeverityError
-		usual = false
+		cpuByDefault = false
 	}
 	for i := range r.Containers {
 		c := &r.Containers[i].Spec
@@ -110,9 +115,9 @@ func checkRequests(errs *mistakes, r *Resolved, input object.Value) {
 		for _, want := range []struct {
 			name     string
 			measured bool
-		}{{"cpu", cpu || usual && !memory}, {"memory", memory}} {
+		}{{"cpu", cpu || (cpuByDefault && !memory)}, {"memory", memory}} {
 			if want.measured && !hasPair(c.Requests, want.name) && !hasPair(c.Limits, want.name) {
-				errs.report(severity, c.Pos, errs.at("containers", c.Name, "resources", "requests"), "write resources.requests."+want.name,
+				errs.report(severity, c.Pos, errs.path("containers", c.Name, "resources", "requests"), "write resources.requests."+want.name,
 					"no request of %s: the autoscaler measures by it and does nothing without", want.name)
 			}
 		}
@@ -123,15 +128,14 @@ func hasPair(pairs []score.Pair, name string) bool {
 	return slices.ContainsFunc(pairs, func(p score.Pair) bool { return p.Name == name })
 }
 
-// checkBudget warns of a budget that no eviction ever meets: the drain of a node
-// waits for it without end.
+// checkBudget warns of a budget that allows no eviction: the drain of a node waits for it without end.
 func checkBudget(errs *mistakes, budget object.Value, least int) {
 	if least == 0 {
 		return
 	}
 	pos := budget.Pos
 	if v, ok := budget.Get("minAvailable"); ok {
-		if stay, ok := podsOf(v.Text, least); ok && stay >= least {
+		if available, ok := podsOf(v.Text, least); ok && available >= least {
 			errs.warn(cmp.Or(v.Pos, pos), errs.extra("disruption", "minAvailable"), "write maxUnavailable: 1",
 				"%s of %d pods must stay available: a node that runs one cannot be drained", v.Text, least)
 		}
@@ -142,27 +146,27 @@ func checkBudget(errs *mistakes, budget object.Value, least int) {
 	}
 }
 
-// podsOf returns how many of all pods an amount is: a number, or a share in percent, which the
+// podsOf returns the number of pods for an amount: a number, or a share in percent, which the
 // controller of budgets rounds up, so that 90% of 3 pods are all of them. It returns false for
 // anything else.
-func podsOf(amount string, all int) (int, bool) {
+func podsOf(amount string, pods int) (int, bool) {
 	share, isShare := strings.CutSuffix(amount, "%")
 	n, err := strconv.Atoi(share)
 	if isShare {
-		n = (n*all + 99) / 100
+		n = (n*pods + 99) / 100
 	}
 	return n, err == nil
 }
 
 // checkSingle warns of several pods that share a claim which only one node at a time can mount:
-// all pods on other nodes wait for ever.
+// all pods on other nodes wait forever.
 func checkSingle(errs *mistakes, containers []Container, input object.Value) {
 	fixed, _ := input.Get("replicas")
-	most, _ := strconv.Atoi(fixed.Text)
+	highest, _ := strconv.Atoi(fixed.Text)
 	if scaling, ok := input.Get("autoscaling"); ok {
-		most = bound(scaling, "max")
+		highest = bound(scaling, "max")
 	}
-	if most < 2 {
+	if highest < 2 {
 		return
 	}
 	seen := map[string]bool{}
@@ -173,9 +177,9 @@ func checkSingle(errs *mistakes, containers []Container, input object.Value) {
 				continue
 			}
 			seen[m.Resource] = true
-			errs.warn(cmp.Or(m.Spec.Source.Pos, m.Spec.Pos), errs.at("containers", c.Spec.Name, "volumes", m.Spec.Target),
+			errs.warn(cmp.Or(m.Spec.Source.Pos, m.Spec.Pos), errs.path("containers", c.Spec.Name, "volumes", m.Spec.Target),
 				"write accessModes: [ReadWriteMany], or run one pod",
-				"up to %d pods share the volume %q, which only the pods of one node can mount at a time", most, m.Resource)
+				"up to %d pods share the volume %q, which only the pods of one node can mount at a time", highest, m.Resource)
 		}
 	}
 }

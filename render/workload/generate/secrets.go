@@ -12,14 +12,14 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// backend is how the secrets of a project reach its pods.
+// backend describes the way in which the secrets of a project reach its pods.
 type backend struct{ config *spec.Secrets }
 
 // external reports whether External Secrets brings secrets to the pods.
 func (b backend) external() bool { return b.config.Backend != spec.BackendKubernetes }
 
 // clustered reports whether a piece is a Secret of the cluster: because the author or the
-// provisioner says so, or because the backend has no other.
+// provisioner refers to one, or because the backend has no other secrets.
 func (b backend) clustered(p Piece) bool {
 	return p.Secret != nil && (p.Secret.Kubernetes || !b.external())
 }
@@ -27,9 +27,9 @@ func (b backend) clustered(p Piece) bool {
 // direct reports whether a piece can be read unchanged from a Secret of the cluster.
 func (b backend) direct(p Piece) bool { return b.clustered(p) && !p.Escape }
 
-// templated reports whether a text becomes a template of an ExternalSecret. A text that holds
-// Secrets of the cluster does if a store for them is named, unless it can do without: what is
-// read directly is never out of date.
+// templated reports whether a text becomes a template of an ExternalSecret. A text with Secrets of
+// the cluster does if a store for them is named and they cannot be read directly, because a direct
+// reference is never out of date.
 func (b backend) templated(pieces []Piece) bool {
 	if !b.external() {
 		return false
@@ -46,28 +46,27 @@ func (b backend) joined(pieces []Piece) bool {
 	return b.external() && (b.config.KubernetesStore != "" || !slices.ContainsFunc(pieces, b.clustered))
 }
 
-// kubernetesStoreHint is how External Secrets reads Secrets of the
-// cluster.
+// kubernetesStoreHint is the hint for texts that join Secrets of the cluster.
 const kubernetesStoreHint = "name a SecretStore of the provider kubernetes in spec.workloads.secrets.kubernetesStore of the Project"
 
-// checkExpressible reports whether every secret of a text of a variable can be read. It adds a
-// mistake if not.
-func (b backend) checkExpressible(errs *mistakes, pieces []Piece, pos object.Pos, at object.Path) bool {
+// checkExpressible reports whether every secret in the text of a variable can be read, and adds a
+// mistake if it cannot.
+func (b backend) checkExpressible(errs *mistakes, pieces []Piece, pos object.Pos, path object.Path) bool {
 	for _, p := range pieces {
 		if p.Secret == nil || !b.clustered(p) {
 			continue
 		}
-		if !checkReadable(errs, p.Secret, pos, at) {
+		if !checkReadable(errs, p.Secret, pos, path) {
 			return false
 		}
 		switch {
 		case !p.Escape:
 		case !b.external():
-			errs.fail(pos, at, "use the secret by itself, or the backend external-secrets",
+			errs.fail(pos, path, "use the secret by itself, or the backend external-secrets",
 				"%s is part of a URL, which the backend kubernetes cannot write", p.Secret.reference())
 			return false
 		case b.config.KubernetesStore == "":
-			errs.fail(pos, at, kubernetesStoreHint,
+			errs.fail(pos, path, kubernetesStoreHint,
 				"%s is a Secret of the cluster and part of a URL, which Kubernetes cannot write", p.Secret.reference())
 			return false
 		}
@@ -75,15 +74,15 @@ func (b backend) checkExpressible(errs *mistakes, pieces []Piece, pos object.Pos
 	return true
 }
 
-// checkReadable reports whether a Secret of the cluster is named in full. It adds a mistake for
-// what is missing.
-func checkReadable(errs *mistakes, s *Secret, pos object.Pos, at object.Path) bool {
+// checkReadable reports whether a Secret of the cluster is named in full, and adds a mistake if it is
+// not.
+func checkReadable(errs *mistakes, s *Secret, pos object.Pos, path object.Path) bool {
 	switch {
 	case s.Property == "":
-		errs.fail(pos, at, "the provisioner must give property: the key inside of the Secret",
+		errs.fail(pos, path, "the provisioner must give property: the key inside of the Secret",
 			"%s names no key of the Secret %q of the cluster", s.reference(), s.Key)
 	case s.Version != "":
-		errs.fail(pos, at, "the provisioner must leave version out",
+		errs.fail(pos, path, "the provisioner must leave version out",
 			"%s sets version %q, but a Secret of the cluster has no versions", s.reference(), s.Version)
 	default:
 		return true
@@ -94,10 +93,10 @@ func checkReadable(errs *mistakes, s *Secret, pos object.Pos, at object.Path) bo
 // secretVariable returns an item of env that reads a Secret of the cluster.
 func secretVariable(name string, namePos, pos object.Pos, s *Secret) object.Value {
 	key := MapOf(pos, StringMember("name", s.Key, pos), StringMember("key", s.Property, pos))
-	return MapOf(pos, StringMember("name", name, namePos), with("valueFrom", MapOf(pos, with("secretKeyRef", key))))
+	return MapOf(pos, StringMember("name", name, namePos), member("valueFrom", MapOf(pos, member("secretKeyRef", key))))
 }
 
-// externalSecret is an ExternalSecret in the making.
+// externalSecret collects the parts of an ExternalSecret.
 type externalSecret struct {
 	reads     []*Secret
 	seen      map[string]bool
@@ -119,8 +118,7 @@ func (x *externalSecret) addTemplate(key string, keyPos object.Pos, pieces []Pie
 }
 
 // writeLiteral writes literal text in a Go template. Only {{ has a meaning there, and { before an
-// action would be read as a part of it: runs of { that could have a meaning are written as the
-// output of an action.
+// action would be read as a part of it: such runs of { are written as the output of an action.
 func writeLiteral(b *strings.Builder, s string, actionFollows bool) {
 	for s != "" {
 		i := strings.IndexByte(s, '{')
@@ -129,14 +127,14 @@ func writeLiteral(b *strings.Builder, s string, actionFollows bool) {
 			return
 		}
 		b.WriteString(s[:i])
-		rest := strings.TrimLeft(s[i:], "{")
-		run := s[i : len(s)-len(rest)]
-		if len(run) > 1 || rest == "" && actionFollows {
+		after := strings.TrimLeft(s[i:], "{")
+		run := s[i : len(s)-len(after)]
+		if len(run) > 1 || (after == "" && actionFollows) {
 			b.WriteString(`{{ "` + run + `" }}`)
 		} else {
 			b.WriteString(run)
 		}
-		s = rest
+		s = after
 	}
 }
 
@@ -167,33 +165,33 @@ func (x *externalSecret) read(s *Secret) {
 	x.reads = append(x.reads, s)
 }
 
-// value returns the ExternalSecret (#Secret of the module). Its store is that of the environment
-// if a part is read from there, and otherwise that of the first provider. Parts of other stores
+// value returns the ExternalSecret (#Secret of the module). Its store is the store of the environment
+// if a part is read from there, and otherwise the store of the first provider. Parts of other stores
 // name theirs.
 func (x *externalSecret) value(config *spec.Secrets) object.Value {
-	none := object.Pos{}
+	noPos := object.Pos{}
 	slices.SortFunc(x.reads, func(a, b *Secret) int { return strings.Compare(a.Name, b.Name) })
 	provider := x.provider()
 	store := config.Providers[provider]
 	data := make([]object.Value, len(x.reads))
 	for i, s := range x.reads {
-		ref := MapOf(none, StringMember("key", s.Key, none),
-			with("property", lowerGiven(s.Property, none)), with("version", lowerGiven(s.Version, none)))
+		ref := MapOf(noPos, StringMember("key", s.Key, noPos),
+			member("property", lowerGiven(s.Property, noPos)), member("version", lowerGiven(s.Version, noPos)))
 		var source object.Value
-		switch other := config.Providers[s.Provider]; {
+		switch otherStore := config.Providers[s.Provider]; {
 		case s.Kubernetes:
-			source = MapOf(none, with("storeRef", storeOf(config.KubernetesStore, "SecretStore")))
+			source = MapOf(noPos, member("storeRef", storeOf(config.KubernetesStore, "SecretStore")))
 		case s.Provider != provider:
-			source = MapOf(none, with("storeRef", storeOf(other.StoreName, other.StoreKind)))
+			source = MapOf(noPos, member("storeRef", storeOf(otherStore.StoreName, otherStore.StoreKind)))
 		}
-		data[i] = MapOf(none, StringMember("secretKey", s.Name, none), with("remoteRef", ref), with("sourceRef", source))
+		data[i] = MapOf(noPos, StringMember("secretKey", s.Name, noPos), member("remoteRef", ref), member("sourceRef", source))
 	}
-	var from object.Value
+	var storeRef object.Value
 	if provider != "" {
-		from = storeOf(store.StoreName, store.StoreKind)
+		storeRef = storeOf(store.StoreName, store.StoreKind)
 	}
-	return MapOf(none, with("data", lowerList(data, none)), with("template", x.templates.value(none)), with("store", from),
-		StringMember("refreshInterval", cmp.Or(store.RefreshInterval, config.RefreshInterval), none))
+	return MapOf(noPos, member("data", lowerList(data, noPos)), member("template", x.templates.value(noPos)), member("store", storeRef),
+		StringMember("refreshInterval", cmp.Or(store.RefreshInterval, config.RefreshInterval), noPos))
 }
 
 // lowerPulls returns the ExternalSecrets of the Secrets that images are pulled with (#Pull of the

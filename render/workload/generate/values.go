@@ -38,10 +38,10 @@ func IntMember(name string, value int, pos object.Pos) object.Member {
 	return object.Member{Name: name, Pos: pos, Value: object.NumberAt(value, pos)}
 }
 
-// members is a map in the making.
+// members collects the members of a map.
 type members []object.Member
 
-// objects are the ConfigMaps and ExternalSecrets of a workload by the end of their
+// objects are the ConfigMaps and ExternalSecrets of a workload, by the end of their
 // name.
 type objects struct{ configs, secrets, sealed members }
 
@@ -50,15 +50,14 @@ func (o objects) join(other objects) objects {
 	return objects{append(o.configs, other.configs...), append(o.secrets, other.secrets...), append(o.sealed, other.sealed...)}
 }
 
-// put adds a name with a value. It adds nothing if v is absent: a field that is not set is
-// absent.
+// put adds a name with a value. It adds nothing if v is absent.
 func (m *members) put(name string, v object.Value) {
 	if v.Kind != object.KindNone {
 		*m = append(*m, object.Member{Name: name, Pos: v.Pos, Value: v})
 	}
 }
 
-// value returns the map, or an absent value if it has no member.
+// value returns the map, or an absent value if it has no members.
 func (m members) value(pos object.Pos) object.Value {
 	if len(m) == 0 {
 		return object.Value{}
@@ -80,7 +79,7 @@ func lowerList(items []object.Value, pos object.Pos) object.Value {
 }
 
 // with returns a member of a map, which MapOf leaves out if v is absent.
-func with(name string, v object.Value) object.Member {
+func member(name string, v object.Value) object.Member {
 	return object.Member{Name: name, Pos: v.Pos, Value: v}
 }
 
@@ -108,8 +107,8 @@ func lowerTexts(texts []score.Text) object.Value {
 	return lowerList(items, items[0].Pos)
 }
 
-// words returns a list of texts, or an absent value if there are none.
-func words(texts []string) object.Value {
+// lowerWords returns a list of texts, or an absent value if it is empty.
+func lowerWords(texts []string) object.Value {
 	items := make([]object.Value, len(texts))
 	for i, t := range texts {
 		items[i] = object.TextAt(t, object.Pos{})
@@ -117,8 +116,8 @@ func words(texts []string) object.Value {
 	return lowerList(items, object.Pos{})
 }
 
-// always returns a list that is present even if it is empty.
-func always(items []object.Value) object.Value {
+// alwaysList returns a list that is present even if it is empty.
+func alwaysList(items []object.Value) object.Value {
 	return object.Value{Kind: object.KindList, Items: items}
 }
 
