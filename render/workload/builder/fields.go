@@ -11,7 +11,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Fields is a map in the making.
+// Fields collects the fields of a map.
 type Fields []object.Member
 
 // Put adds a field. It adds nothing if the value is absent or null.
@@ -29,12 +29,11 @@ func (f Fields) Value(pos object.Pos) object.Value {
 	return object.Value{Kind: object.KindMap, Pos: pos, Members: f}
 }
 
-// Pairs returns a map of names and values, which alternate in of. Absent values and nulls are
-// left out.
-func Pairs(pos object.Pos, of ...any) object.Value {
+// Pairs returns a map of alternating names and values. Absent values and nulls are left out.
+func Pairs(pos object.Pos, namesAndValues ...any) object.Value {
 	var f Fields
-	for i := 0; i+1 < len(of); i += 2 {
-		f.Put(of[i].(string), of[i+1].(object.Value)) //nolint:forcetypeassert // by the callers
+	for i := 0; i+1 < len(namesAndValues); i += 2 {
+		f.Put(namesAndValues[i].(string), namesAndValues[i+1].(object.Value)) //nolint:forcetypeassert // by the callers
 	}
 	return f.Value(pos)
 }
@@ -45,7 +44,7 @@ func Label(name string) string {
 	return strings.Trim(object.Shorten(object.Label(name), longest), "-")
 }
 
-// Written returns errors on a document as errors on what the author wrote. Each of paths holds
+// Written returns errors on a document as errors on the text of the author. Each of paths holds
 // the beginning of a path in the document, where * is any name, and the beginning that replaces
 // it; the first that fits counts. The replacer words is applied to hints.
 func Written(errs object.Errors, paths [][2]string, words *strings.Replacer) object.Errors {

@@ -9,13 +9,13 @@
 // it, and checks it against the table of [Fields], from which the table of the docs is
 // written too. [Join] relates all Gateways of a project to each other and to its
 // workloads, and returns their inputs and the ports that they lead to. [Logins] returns the
-// workloads that Gateways need beside those of the author. [CheckSecrets]
-// compares the Secrets that they name with those that the render makes.
+// workloads that Gateways need beside the author's workloads. [CheckSecrets]
+// compares the Secrets that they name with the Secrets that the render makes.
 //
 // # Invariants
 //
-// What a target cannot do is an error at the line of the author that names the targets
-// that can: no setting is left out. All mistakes are reported at once, each once. Parts of
-// the input have the position of what the author wrote. Secrets are known by name only.
+// A field that a target does not support is an error at the line of the author, which names
+// the targets that do: no setting is left out. All mistakes are reported at once, each once.
+// Parts of the input have the position of the author's text. Secrets are known by name only.
 // The same documents give the same input in any order.
 package gateway

@@ -18,7 +18,7 @@ func (g *Gateway) class() string {
 	return map[string]string{Haproxytech: "haproxy", Jcmoraisjr: "haproxy", EnvoyGateway: "eg"}[g.target]
 }
 
-// input returns the input of the module. Its parts have the positions of what the author wrote.
+// input returns the input of the module. Its parts have the positions of the author's text.
 func (g *Gateway) input() object.Value {
 	target := field(g.spec, "target")
 	out := generate.MapOf(g.Pos,
@@ -45,11 +45,11 @@ func member(name string, v object.Value) object.Member {
 	return object.Member{Name: name, Pos: v.Pos, Value: v}
 }
 
-// input returns a route as the module of a target takes it. The argument hosts has the hosts of
-// the Gateway, for a route that has none.
+// input returns a route in the form of the module of a target. The argument hosts has the hosts of
+// the Gateway, for a route without hosts.
 func (r *route) input(target string, hosts object.Value) object.Value {
-	if own := field(r.Value, "hosts"); own.Kind != object.KindNone {
-		hosts = own
+	if ownHosts := field(r.Value, "hosts"); ownHosts.Kind != object.KindNone {
+		hosts = ownHosts
 	}
 	path := field(r.Value, "path")
 	path.Text = r.path
@@ -64,7 +64,7 @@ func (r *route) input(target string, hosts object.Value) object.Value {
 	}
 	for _, m := range r.settings {
 		if m.Name == "auth" && r.login.Name != "" {
-			m.Value = r.login.checked(target)
+			m.Value = r.login.authInput(target)
 		}
 		if m.Name == "bodySize" {
 			m.Value = object.Value{Kind: object.KindNumber, Pos: m.Value.Pos, Text: strconv.Itoa(bytes(m.Value.Text))}

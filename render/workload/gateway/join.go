@@ -14,7 +14,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// Workload is a workload as a Gateway sees it.
+// Workload is the view that a Gateway has of a workload.
 type Workload struct {
 	Name, Namespace string
 	Ports           []score.Port
@@ -22,33 +22,34 @@ type Workload struct {
 	Canary bool
 	// Serverless is set if Knative leads requests to it, by hosts of its own.
 	Serverless bool
-	// Resources are those of the workload: one of type route leads requests to it too.
+	// Resources are the resources of the workload: a resource of type route leads requests to it too.
 	Resources []score.Resource
 }
 
-// Project is what the Gateways of a project lead to.
+// Project holds the results for the Gateways of a project.
 type Project struct {
-	// Inputs are those of the module, by the name of the Gateway; one with mistakes has none.
+	// Inputs are the inputs of the module, by the name of the Gateway; a Gateway with mistakes has no input.
 	Inputs map[string]object.Value
-	// Ports are those that routes lead to, by the name of the workload.
+	// Ports are the ports that routes lead to, by the name of the workload.
 	Ports map[string][]score.Port
 }
 
 // Join relates the Gateways of a project to each other and to its workloads. The argument broken
-// has the names of workloads that have mistakes of their own, which are reported already: routes
-// to them are no mistakes. The errors hold warnings too.
+// has the names of workloads with mistakes that are reported already: routes to them are not
+// reported. The errors include warnings.
 func Join(gateways []*Gateway, workloads []Workload, broken ...string) (Project, object.Errors) {
 	j := joining{
-		workloads: map[string]Workload{}, broken: broken, routes: map[string]*route{}, backends: map[string]*route{}, resources: map[string]*route{},
-		out: Project{Inputs: map[string]object.Value{}, Ports: map[string][]score.Port{}},
+		workloads: map[string]Workload{}, broken: broken,
+		routes: map[string]*route{}, backends: map[string]*route{}, resources: map[string]*route{},
+		project: Project{Inputs: map[string]object.Value{}, Ports: map[string][]score.Port{}},
 	}
 	for _, w := range workloads {
 		j.workloads[w.Name] = w
 		j.addOwnRoutes(w)
 	}
 
-	// The first of two routes that exclude each other is that of the first name.
-	gateways = sorted(gateways)
+	// Gateways are visited by name, and of two routes that exclude each other the first counts.
+	gateways = byName(gateways)
 	j.addLogins(gateways)
 	for _, g := range gateways {
 		before := len(j.errs.Failures())
@@ -58,27 +59,27 @@ func Join(gateways []*Gateway, workloads []Workload, broken ...string) (Project,
 			j.reportDifferent(g, r)
 		}
 		if !g.Partial && len(j.errs.Failures()) == before {
-			j.out.Inputs[g.Name] = g.input()
+			j.project.Inputs[g.Name] = g.input()
 		}
 	}
-	return j.out, j.errs.Sorted()
+	return j.project, j.errs.Sorted()
 }
 
 // joining is the state of a Join.
 type joining struct {
 	workloads map[string]Workload
 	broken    []string
-	// routes are those of one host, path and entry; backends those to one port of a
-	// workload by one target; resources those that workloads ask for, by host and path.
+	// routes are the routes by host, path and entry; backends the routes by target and port of
+	// a workload; resources the routes that workloads ask for, by host and path.
 	routes, backends, resources map[string]*route
-	out                         Project
+	project                     Project
 	errs                        object.Errors
 }
 
 // fail reports a mistake, with a note of the other route that takes part in it, unless other is
 // nil.
-func (j *joining) fail(pos object.Pos, at object.Path, other *route, hint, format string, args ...any) {
-	e := document.Mistake(pos, at, hint, format, args...)
+func (j *joining) fail(pos object.Pos, path object.Path, other *route, hint, format string, args ...any) {
+	e := document.Mistake(pos, path, hint, format, args...)
 	if other != nil {
 		e.Notes = []object.Note{{Pos: other.Pos, Text: "the other route"}}
 	}
@@ -90,7 +91,8 @@ func (j *joining) fail(pos object.Pos, at object.Path, other *route, hint, forma
 func (j *joining) addOwnRoutes(w Workload) {
 	for _, r := range w.Resources {
 		host, path := field(r.Params, "host"), field(r.Params, "path").Text
-		if r.Type.Value == "route" && (r.Class.Value == "" || r.Class.Value == "default") && host.Kind == object.KindString {
+		usual := r.Class.Value == "" || r.Class.Value == "default"
+		if r.Type.Value == "route" && usual && host.Kind == object.KindString {
 			j.resources[host.Text+"/"+strings.Trim(path, "/")] = &route{Value: host}
 		}
 	}
@@ -99,7 +101,7 @@ func (j *joining) addOwnRoutes(w Workload) {
 // findBackend finds the port that a route leads to, and reports a route without one.
 func (j *joining) findBackend(g *Gateway, r *route) {
 	to := field(r.Value, "to", "workload")
-	at := r.at.Append(object.Fields("to", "workload")...)
+	path := r.location.Append(object.Fields("to", "workload")...)
 	w, ok := j.workloads[to.Text]
 	switch {
 	case to.Kind == object.KindNone:
@@ -107,11 +109,11 @@ func (j *joining) findBackend(g *Gateway, r *route) {
 	case !ok:
 		g.Partial = true
 		if !slices.Contains(j.broken, to.Text) {
-			j.fail(to.Pos, at, nil, object.Suggest(to.Text, object.SortedKeys(j.workloads)), "there is no workload %q", to.Text)
+			j.fail(to.Pos, path, nil, object.Suggest(to.Text, object.SortedKeys(j.workloads)), "there is no workload %q", to.Text)
 		}
 		return
 	case w.Namespace != g.Context.Namespace && g.target != "" && !Has(gateways, g.target):
-		j.fail(to.Pos, at, nil, "write a Gateway in the namespace "+w.Namespace+instead(gateways, g.can),
+		j.fail(to.Pos, path, nil, "write a Gateway in the namespace "+w.Namespace+instead(gateways, g.can),
 			"the workload %q is in the namespace %q, and routes of the target %s lead to their own namespace only, which is %q",
 			w.Name, w.Namespace, g.target, g.Context.Namespace)
 		return
@@ -119,35 +121,37 @@ func (j *joining) findBackend(g *Gateway, r *route) {
 
 	// Knative has routes of its own.
 	if w.Serverless {
-		j.fail(to.Pos, at, nil, "write a DomainMapping of Knative for the host, or target: keda or kind: Deployment",
+		j.fail(to.Pos, path, nil, "write a DomainMapping of Knative for the host, or target: keda or kind: Deployment",
 			"Knative leads requests to the workload %q itself, and only for hosts that it knows", w.Name)
 		return
 	}
 
-	// Without a port the route leads to the one called http, or to the only one.
+	// Without a port the route leads to the port called http, or to the only port.
 	port := field(r.Value, "to", "port")
 	var names []string
 	for _, p := range w.Ports {
 		names = append(names, p.Name)
 	}
 	leads := func(p score.Port) bool {
-		return p.Name == port.Text || strconv.Itoa(p.Port) == port.Text || port.Kind == object.KindNone && (p.Name == "http" || len(w.Ports) == 1)
+		byDefault := port.Kind == object.KindNone && (p.Name == "http" || len(w.Ports) == 1)
+		return p.Name == port.Text || strconv.Itoa(p.Port) == port.Text || byDefault
 	}
-	// A number may be that of a port of TCP and of one of UDP, as HTTP/3 has it.
+	// One number may be a port of TCP and a port of UDP, as HTTP/3 has it.
 	found := slices.IndexFunc(w.Ports, func(p score.Port) bool { return p.Protocol != "UDP" && leads(p) })
 	if found < 0 {
 		found = slices.IndexFunc(w.Ports, leads)
 	}
 
-	// Report a missing port, or take the one that was found.
-	at = r.at.Append(object.Fields("to", "port")...)
+	// Report a missing port, or take the port that was found.
+	path = r.location.Append(object.Fields("to", "port")...)
 	switch {
-	case found < 0 && r.entrance: // Another spec has the name of the oauth2-proxy, which is reported.
+	case found < 0 && r.entrance: // The oauth2-proxy has the name of another spec, which is reported.
 		g.Partial = true
 	case len(w.Ports) == 0:
-		j.fail(to.Pos, at, nil, "give it one under service.ports", "the workload %q has no port", w.Name)
+		j.fail(to.Pos, path, nil, "give it one under service.ports", "the workload %q has no port", w.Name)
 	case found < 0 && port.Kind == object.KindNone:
-		j.fail(to.Pos, at, nil, "write port: one of "+strings.Join(names, ", "), "the workload %q has several ports, and none of them is called http", w.Name)
+		j.fail(to.Pos, path, nil, "write port: one of "+strings.Join(names, ", "),
+			"the workload %q has several ports, and none of them is called http", w.Name)
 	case found < 0:
 		hint := object.Suggest(port.Text, names)
 		for _, p := range w.Ports {
@@ -155,32 +159,34 @@ func (j *joining) findBackend(g *Gateway, r *route) {
 				hint = fmt.Sprintf("%d is the port of its container: write port: %d, that of its service, or its name %s", p.Target, p.Port, p.Name)
 			}
 		}
-		j.fail(port.Pos, at, nil, hint, "the workload %q has no port %q", w.Name, port.Text)
+		j.fail(port.Pos, path, nil, hint, "the workload %q has no port %q", w.Name, port.Text)
 	case w.Ports[found].Protocol == "UDP":
-		j.fail(port.Pos, at, nil, "", "the port %q of the workload %q is UDP, and requests need TCP", w.Ports[found].Name, w.Name)
+		j.fail(port.Pos, path, nil, "", "the port %q of the workload %q is UDP, and requests need TCP", w.Ports[found].Name, w.Name)
 	default:
 		r.namespace, r.port = w.Namespace, w.Ports[found]
-		j.out.Ports[w.Name] = append(j.out.Ports[w.Name], r.port)
+		j.project.Ports[w.Name] = append(j.project.Ports[w.Name], r.port)
 		if w.Canary {
-			j.fail(to.Pos, r.at.Append(object.Fields("to", "workload")...), nil, "lead the requests that a canary shall share through a resource of type route of the workload",
+			j.fail(to.Pos, r.location.Append(object.Fields("to", "workload")...), nil,
+				"lead the requests that a canary shall share through a resource of type route of the workload",
 				"the workload %q is released as a canary, and all requests of this route go to its stable version", w.Name)
 			j.errs[len(j.errs)-1].Severity = object.SeverityWarning
 		}
 	}
 }
 
-// reportShadowed reports a route that receives no requests, because another one has the same
+// reportShadowed reports a route that receives no requests, because another route has the same
 // host, path and type of path. Targets, classes and Gateways have their own requests.
 func (j *joining) reportShadowed(g *Gateway, r *route) {
-	if r.path == "" { // It is wrong, which is reported.
+	if r.path == "" { // The mistake is reported.
 		return
 	}
 
-	// Compare with the routes that workloads ask for, and with those of Gateways with the same
+	// Compare with the routes that workloads ask for, and with routes of Gateways with the same
 	// entry.
-	for _, host := range r.ofHosts() {
+	for _, host := range r.hostsOrAny() {
 		if first := j.resources[host+"/"+strings.Trim(r.path, "/")]; first != nil && !r.exact {
-			j.fail(r.Pos, r.at, first, "remove one of them, or change its host or its path", "a resource of type route has host %s, path %s too: only one of them receives requests", host, r.path)
+			j.fail(r.Pos, r.location, first, "remove one of them, or change its host or its path",
+				"a resource of type route has host %s, path %s too: only one of them receives requests", host, r.path)
 			return
 		}
 		if r.entrance { // reportTaken compares it with the others.
@@ -192,28 +198,29 @@ func (j *joining) reportShadowed(g *Gateway, r *route) {
 			j.routes[key] = r
 			continue
 		}
-		j.fail(r.Pos, r.at, first, "change the host or the path of one of them", "a second route for host %s, path %s: only one of them receives requests", host, r.path)
+		j.fail(r.Pos, r.location, first, "change the host or the path of one of them",
+			"a second route for host %s, path %s: only one of them receives requests", host, r.path)
 		return
 	}
 }
 
-// entry returns what tells the requests of a Gateway from those of others: target, class and
-// Gateway object.
+// entry returns a key that distinguishes the requests of a Gateway from the requests of others:
+// target, class and Gateway object.
 func (g *Gateway) entry() string {
 	existing := field(g.spec, "gateway")
 	return strings.Join([]string{g.target, g.class(), field(existing, "name").Text, field(existing, "namespace").Text}, "\x00")
 }
 
-// ofHosts returns the hosts of a route, or "*" for all of them.
-func (r *route) ofHosts() []string {
+// hostsOrAny returns the hosts of a route, or "*" for all hosts.
+func (r *route) hostsOrAny() []string {
 	if len(r.hosts) == 0 {
 		return []string{"*"}
 	}
 	return r.hosts
 }
 
-// reportDifferent reports settings that Jcmoraisjr has once for a Service, and that differ
-// between its routes.
+// reportDifferent reports settings that Jcmoraisjr has once for a Service, if they differ between
+// its routes.
 func (j *joining) reportDifferent(g *Gateway, r *route) {
 	if g.target != Jcmoraisjr || r.port.Port == 0 {
 		return
@@ -226,20 +233,20 @@ func (j *joining) reportDifferent(g *Gateway, r *route) {
 	}
 
 	for _, name := range []string{"rateLimit", "headers", "timeouts"} {
-		own, other := r.setting(name), first.setting(name)
-		if string(own.JSON()) == string(other.JSON()) {
+		setting, other := r.setting(name), first.setting(name)
+		if string(setting.JSON()) == string(other.JSON()) {
 			continue
 		}
 		pos := r.Pos
-		if own.Pos.IsValid() {
-			pos = own.Pos
+		if setting.Pos.IsValid() {
+			pos = setting.Pos
 		}
-		j.fail(pos, r.at.Append(object.Field(name)), first, "write the same in both"+instead(all&^jc, g.can),
+		j.fail(pos, r.location.Append(object.Field(name)), first, "write the same in both"+instead(all&^jc, g.can),
 			"the target %s has one %s for all routes to a port of a workload, and another route has a different one", g.target, name)
 	}
 }
 
-// setting returns one of the settings in effect, or a value of KindNone if it has none.
+// setting returns a setting in effect, or a value of KindNone.
 func (r *route) setting(name string) object.Value {
 	for _, m := range r.settings {
 		if m.Name == name {

@@ -16,41 +16,41 @@ import (
 )
 
 const (
-	// loginImage is the program that answers logins. test/validators runs this version.
+	// loginImage is the image of oauth2-proxy. test/validators runs this version.
 	loginImage = "quay.io/oauth2-proxy/oauth2-proxy:v7.15.6"
-	// loginPort is where it listens, and that of its service.
+	// loginPort is the port of its container and of its service.
 	loginPort = 4180
 	// loginPath begins all paths that it needs on the host of a route, such as /oauth2/callback.
 	loginPath = "/oauth2"
-	// loginHeaders are those in which it passes the user on.
+	// loginHeaders are the headers with which it passes the user on.
 	loginHeaders = "X-Auth-Request-*"
 )
 
-// Login is an oauth2-proxy that the routes of a namespace share which have the same issuer,
-// client, Secret and scopes. It is a workload of the project.
+// Login is an oauth2-proxy for the routes of a namespace that have the same issuer, client, Secret
+// and scopes. It is a workload of the project.
 type Login struct {
-	// Name is that of the workload, and Namespace that of the Gateways.
+	// Name is the name of the workload, and Namespace the namespace of the Gateways.
 	Name, Namespace string
 
-	auth object.Value
-	at   object.Path
-	key  string
+	auth     object.Value
+	location object.Path
+	key      string
 }
 
-// Logins returns the oauth2-proxies that the Gateways of a project need, by the name of the first
-// Gateway that needs each.
+// Logins returns the oauth2-proxies that the Gateways of a project need. Each is called after the
+// first Gateway that needs it.
 func Logins(gateways []*Gateway) []Login {
 	var out []Login
-	for _, g := range sorted(gateways) {
-		own := g.logins()
-		for _, l := range own {
+	for _, g := range byName(gateways) {
+		logins := g.logins()
+		for _, l := range logins {
 			if slices.ContainsFunc(out, func(o Login) bool { return o.key == l.key && o.Namespace == l.Namespace }) {
 				continue
 			}
-			// Only the Gateway itself decides about the hash, so that others do not change it.
+			// The hash depends on this Gateway only, so that others do not change the name.
 			const longest = 63
 			l.Name = g.Name + "-oauth2-proxy"
-			if len(own) > 1 {
+			if len(logins) > 1 {
 				l.Name += "-" + object.ShortHash(l.key)
 			}
 			l.Name = object.Shorten(l.Name, longest)
@@ -60,14 +60,14 @@ func Logins(gateways []*Gateway) []Login {
 	return out
 }
 
-// sorted returns the Gateways by name.
-func sorted(gateways []*Gateway) []*Gateway {
+// byName returns the Gateways sorted by name.
+func byName(gateways []*Gateway) []*Gateway {
 	out := slices.Clone(gateways)
 	slices.SortStableFunc(out, func(a, b *Gateway) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
-// logins returns those that the routes of a Gateway need, each once and without a name.
+// logins returns the logins that the routes of a Gateway need, each once and without a name.
 func (g *Gateway) logins() []Login {
 	var out []Login
 	for _, r := range g.routes {
@@ -80,27 +80,28 @@ func (g *Gateway) logins() []Login {
 }
 
 // login returns the login that a route needs, without a name. It returns false if the route needs
-// none, or if its author runs an oauth2-proxy.
+// no login, or if its author runs an oauth2-proxy.
 func (g *Gateway) login(r *route) (Login, bool) {
 	auth := r.setting("auth")
-	own := Has(jc|tr, g.target) && field(auth, "type").Text == string(SecretOAuth2)
-	if !own || len(given(auth, "issuer", "clientID", "secret")) < 3 || len(given(auth, "proxy")) > 0 {
+	needs := Has(jc|tr, g.target) && field(auth, "type").Text == string(SecretOAuth2)
+	if !needs || len(present(auth, "issuer", "clientID", "secret")) < 3 || len(present(auth, "proxy")) > 0 {
 		return Login{}, false
 	}
-	key := strings.Join(append([]string{field(auth, "issuer").Text, field(auth, "clientID").Text, field(auth, "secret").Text}, scopes(auth)...), "\x00")
-	at := r.at.Append(object.Field("auth"))
-	if field(r.Value, "auth").Kind == object.KindNone { // It is that of the Gateway.
-		at = object.Fields("spec", "auth")
+	identity := []string{field(auth, "issuer").Text, field(auth, "clientID").Text, field(auth, "secret").Text}
+	key := strings.Join(append(identity, scopes(auth)...), "\x00")
+	location := r.location.Append(object.Field("auth"))
+	if field(r.Value, "auth").Kind == object.KindNone { // The Gateway has the field.
+		location = object.Fields("spec", "auth")
 	}
-	return Login{Namespace: g.Context.Namespace, auth: auth, at: at, key: key}, true
+	return Login{Namespace: g.Context.Namespace, auth: auth, location: location, key: key}, true
 }
 
-// scopes returns what is asked of the issuer. A login needs to know who the user is.
+// scopes returns the scopes that the issuer is asked for. A login needs the identity of the user.
 func scopes(auth object.Value) []string {
 	out := []string{"openid", "email", "profile"}
-	if own := field(auth, "scopes"); own.Kind != object.KindNone {
+	if written := field(auth, "scopes"); written.Kind != object.KindNone {
 		out = out[:2]
-		for _, s := range own.Items {
+		for _, s := range written.Items {
 			out = append(out, s.Text)
 		}
 	}
@@ -109,8 +110,8 @@ func scopes(auth object.Value) []string {
 }
 
 // Workload returns the document of the workload of a login. The argument closed is true if the
-// project closes the network of its workloads: the login may then call its issuer, whose other
-// addresses only the issuer knows, so that the port is open.
+// project closes the network of its workloads: the login may then call any address at the port of
+// its issuer, because only the issuer knows its other addresses.
 func (l Login) Workload(closed bool) spec.Document {
 	pos := l.auth.Pos
 	text := func(s string) object.Value { return object.TextAt(s, pos) }
@@ -142,6 +143,8 @@ func (l Login) Workload(closed bool) spec.Document {
 			"runAsNonRoot", object.BoolAt(true, pos),
 		),
 	)
+
+	// The issuer is outside of a closed network.
 	var network object.Value
 	if closed {
 		network = pairs("allowTo", object.ListAt(pos, pairs("ports", object.ListAt(pos, object.NumberAt(l.issuerPort(), pos)))))
@@ -159,19 +162,19 @@ func (l Login) Workload(closed bool) spec.Document {
 	return spec.Document{Kind: spec.KindWorkload, Name: l.Name, Pos: pos, NamePos: pos, Value: doc, Written: l.written}
 }
 
-// written returns errors on the workload as errors on what the author wrote.
+// written returns errors on the workload as errors on the field auth of the author.
 func (l Login) written(errs object.Errors) object.Errors {
 	out := slices.Clone(errs)
 	for i, e := range errs {
-		own := *e
-		own.Path = l.at.String()
-		out[i] = &own
+		changed := *e
+		changed.Path = l.location.String()
+		out[i] = &changed
 	}
 	return out
 }
 
-// args returns the arguments of the program. Where a login ends follows from the host of the
-// request, and secrets come by variables.
+// args returns the arguments of the program. The address of the callback follows from the host of
+// the request, and secrets come by variables.
 func (l Login) args() []string {
 	return []string{
 		"--http-address=:" + strconv.Itoa(loginPort),
@@ -182,12 +185,12 @@ func (l Login) args() []string {
 		"--code-challenge-method=S256",
 		// Every user of the issuer may log in.
 		"--email-domain=*",
-		// The target sends requests to it for a yes or a no, and says by X-Forwarded-* what they are.
+		// The target asks it about each request, and describes the request by X-Forwarded-*.
 		"--reverse-proxy=true",
 		"--upstream=static://202",
 		"--set-xauthrequest=true",
 		"--skip-provider-button=true",
-		// Tokens of the issuer stay out of the cookie, so that a session ends and is asked for again.
+		// Tokens of the issuer stay out of the cookie, so that a session ends and is checked again.
 		"--session-cookie-minimal=true",
 		"--cookie-secure=true",
 		"--cookie-samesite=lax",
@@ -201,7 +204,7 @@ func (l Login) args() []string {
 func (l Login) issuerPort() int {
 	const https = 443
 	u, err := url.Parse(field(l.auth, "issuer").Text)
-	if err != nil { // It is wrong, which is reported.
+	if err != nil { // The mistake is reported.
 		return https
 	}
 	port, _ := strconv.Atoi(u.Port())
@@ -216,9 +219,9 @@ type entrance struct {
 }
 
 // addLogins adds a route to the oauth2-proxy for each host whose routes need it, and reports hosts
-// with two of them and routes that take its path.
+// with two oauth2-proxies and routes that take its path.
 func (j *joining) addLogins(gateways []*Gateway) {
-	all := Logins(gateways)
+	logins := Logins(gateways)
 	var entrances []entrance
 	for _, g := range gateways {
 		var added []*route
@@ -227,9 +230,9 @@ func (j *joining) addLogins(gateways []*Gateway) {
 			if !ok {
 				continue
 			}
-			l.Name = all[slices.IndexFunc(all, func(o Login) bool { return o.key == l.key && o.Namespace == l.Namespace })].Name
+			l.Name = logins[slices.IndexFunc(logins, func(o Login) bool { return o.key == l.key && o.Namespace == l.Namespace })].Name
 			r.login = l
-			for _, host := range r.ofHosts() {
+			for _, host := range r.hostsOrAny() {
 				e := entrance{entry: g.entry(), host: host, login: l, route: r}
 				i := slices.IndexFunc(entrances, func(o entrance) bool { return o.entry == e.entry && o.host == host })
 				switch {
@@ -238,14 +241,15 @@ func (j *joining) addLogins(gateways []*Gateway) {
 					added = g.openLogin(added, e)
 				case entrances[i].login.Name != l.Name:
 					g.Partial = true
-					j.fail(l.auth.Pos, l.at, entrances[i].route, "write the same issuer, clientID, secret and scopes, in Gateways of one namespace",
+					j.fail(l.auth.Pos, l.location, entrances[i].route, "write the same issuer, clientID, secret and scopes, in Gateways of one namespace",
 						"a second login for the host %s: its path %s/ leads to one oauth2-proxy only", host, loginPath)
 				}
 			}
 		}
 		if len(added) > 0 && field(g.spec, "tls").Kind == object.KindNone {
 			l := added[0].login
-			j.fail(l.auth.Pos, l.at, nil, "write tls, unless something before the target ends TLS", "browsers send the cookie of a login over TLS only, and the Gateway has no tls")
+			j.fail(l.auth.Pos, l.location, nil, "write tls, unless something before the target ends TLS",
+				"browsers send the cookie of a login over TLS only, and the Gateway has no tls")
 			j.errs[len(j.errs)-1].Severity = object.SeverityWarning
 		}
 		g.routes = append(g.routes, added...)
@@ -255,19 +259,19 @@ func (j *joining) addLogins(gateways []*Gateway) {
 }
 
 // openLogin adds the host of e to the route of added that leads to its oauth2-proxy, or adds such
-// a route. It has the settings of the Gateway that do not ask who a client is.
+// a route. It has the settings of the Gateway except authentication and CORS.
 func (g *Gateway) openLogin(added []*route, e entrance) []*route {
 	// A target prefers a host to a wildcard, and a wildcard to every host: the hosts of one route
 	// are of one kind.
-	every, wild := e.host == "*", strings.HasPrefix(e.host, "*.")
+	every, wildcard := e.host == "*", strings.HasPrefix(e.host, "*.")
 	i := slices.IndexFunc(added, func(r *route) bool {
-		host := r.ofHosts()[0]
-		return r.login.Name == e.login.Name && (host == "*") == every && strings.HasPrefix(host, "*.") == wild
+		host := r.hostsOrAny()[0]
+		return r.login.Name == e.login.Name && (host == "*") == every && strings.HasPrefix(host, "*.") == wildcard
 	})
 	if i < 0 {
 		i = len(added)
 		pos := e.login.auth.Pos
-		added = append(added, &route{at: e.login.at, path: loginPath, login: e.login, entrance: true, Value: builder.Pairs(pos,
+		added = append(added, &route{location: e.login.location, path: loginPath, login: e.login, entrance: true, Value: builder.Pairs(pos,
 			"path", object.TextAt(loginPath, pos),
 			"to", builder.Pairs(pos, "workload", object.TextAt(e.login.Name, pos), "port", object.NumberAt(loginPort, pos)),
 		)})
@@ -278,15 +282,15 @@ func (g *Gateway) openLogin(added []*route, e entrance) []*route {
 			}
 		}
 	}
-	// The route for every host has none.
+	// The route for every host has no hosts.
 	if !every {
-		to := added[i]
-		to.hosts = append(to.hosts, e.host)
+		target := added[i]
+		target.hosts = append(target.hosts, e.host)
 		var hosts []object.Value
-		for _, h := range to.hosts {
-			hosts = append(hosts, object.TextAt(h, to.Pos))
+		for _, h := range target.hosts {
+			hosts = append(hosts, object.TextAt(h, target.Pos))
 		}
-		to.Value = to.Without(object.Fields("hosts")).Merge(builder.Pairs(to.Pos, "hosts", object.ListAt(to.Pos, hosts...)))
+		target.Value = target.Without(object.Fields("hosts")).Merge(builder.Pairs(target.Pos, "hosts", object.ListAt(target.Pos, hosts...)))
 	}
 	return added
 }
@@ -297,12 +301,14 @@ func (j *joining) reportTaken(gateways []*Gateway, entrances []entrance) {
 		for _, r := range g.routes {
 			below := r.path == loginPath || strings.HasPrefix(r.path, loginPath+"/")
 			i := slices.IndexFunc(entrances, func(e entrance) bool {
-				return e.entry == g.entry() && slices.ContainsFunc(r.ofHosts(), func(h string) bool { return covers(e.host, h) })
+				return e.entry == g.entry() && slices.ContainsFunc(r.hostsOrAny(), func(h string) bool { return covers(e.host, h) })
 			})
-			if !r.entrance && below && i >= 0 {
+			taken := !r.entrance && below
+			if taken && i >= 0 {
 				g.Partial = true
 				path := field(r.Value, "path")
-				j.fail(path.Pos, r.at.Append(object.Field("path")), entrances[i].route, "change the path, or write proxy, the address of an oauth2-proxy of yours, in place of issuer, clientID and secret",
+				hint := "change the path, or write proxy, the address of an oauth2-proxy of yours, in place of issuer, clientID and secret"
+				j.fail(path.Pos, r.location.Append(object.Field("path")), entrances[i].route, hint,
 					"the oauth2-proxy needs all paths below %s/ of the host %s", loginPath, entrances[i].host)
 			}
 		}
@@ -316,14 +322,14 @@ func covers(other, host string) bool {
 	return other == "*" || other == host || other == "*."+domain
 }
 
-// checked returns auth as the module takes it: the address that is asked, and where a client
-// without a session is sent. Traefik passes on what the oauth2-proxy answers, which leads there.
-func (l Login) checked(target string) object.Value {
+// authInput returns auth in the form of the module: the address that checks requests, and the address
+// for clients without a session. Traefik passes on the answer of the oauth2-proxy, which leads there.
+func (l Login) authInput(target string) object.Value {
 	pos := l.auth.Pos
 	proxy := "http://" + l.Name + "." + l.Namespace + ".svc:" + strconv.Itoa(loginPort) + "/"
 	var signin, headers object.Value
 	if target == Jcmoraisjr {
-		// Only with svc the controller follows the pods, and the path keeps the host of the request.
+		// Only svc follows the pods, and the path keeps the host of the request.
 		proxy = "svc://" + l.Name + ":" + strconv.Itoa(loginPort) + loginPath + "/auth"
 		signin = object.TextAt(loginPath+"/start?rd=%[pathq,url_enc]", pos)
 		headers = object.TextAt(loginHeaders, pos)

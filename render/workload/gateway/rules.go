@@ -14,38 +14,40 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// rule is what a text has to be, in words: a message reports that it is not.
+// rule describes a valid text in words, which messages repeat.
 type rule string
 
-// The rules. Paths and names of headers are those of HTTPRoute, the narrowest of the
-// targets; a value that a target writes into its own configuration holds no letter that
-// has a meaning there.
+// The rules. Paths and names of headers follow HTTPRoute, the strictest of the
+// targets; a value that a target writes into its own configuration holds no character with
+// a meaning there.
 const (
-	label       rule = "a name: expected a-z, 0-9 and -, at most 63"
-	name        rule = "a name: expected a-z, 0-9, - and ."
-	exactHost   rule = "a host: expected one such as shop.example.com, without scheme and port"
-	host        rule = "a host: expected one such as shop.example.com or *.example.com, without scheme and port"
-	urlPath     rule = "a path: it begins with /, and has no query, no fragment, no //, no /../ and no %, which the targets decode in different ways"
+	label     rule = "a name: expected a-z, 0-9 and -, at most 63"
+	name      rule = "a name: expected a-z, 0-9, - and ."
+	exactHost rule = "a host: expected one such as shop.example.com, without scheme and port"
+	host      rule = "a host: expected one such as shop.example.com or *.example.com, without scheme and port"
+	urlPath   rule = "a path: it begins with /, and has no query, no fragment, " +
+		"no //, no /../ and no %, which the targets decode in different ways"
 	newPath     rule = "a path to write: it begins with /, and may hold letters, digits and -/._~+@=,:"
 	headerName  rule = "the name of a header"
 	headerValue rule = "plain text: it may hold no \" \\ ` % $ and no control characters"
 	method      rule = "a method: expected *, GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS, TRACE or CONNECT"
 	origin      rule = "an origin: expected scheme, host and perhaps a port, such as https://shop.example.com"
-	webURL      rule = "an address: expected one such as http://oauth2-proxy.auth.svc.cluster.local:4180/oauth2/auth, without user and password"
-	httpsURL    rule = "an address that begins with https://, without user and password"
-	duration    rule = "a duration above 0: expected a number and one of ms, s, m and h, such as 30s"
-	positive    rule = "an integer above 0"
-	seconds     rule = "a number of seconds above 0"
-	cidr        rule = "a range of addresses: expected one such as 10.0.0.0/8, without bits beside its mask"
-	size        rule = "a size: expected a number of bytes, or one such as 10Mi, up to 2Gi"
+	webURL      rule = "an address: expected one such as " +
+		"http://oauth2-proxy.auth.svc.cluster.local:4180/oauth2/auth, without user and password"
+	httpsURL rule = "an address that begins with https://, without user and password"
+	duration rule = "a duration above 0: expected a number and one of ms, s, m and h, such as 30s"
+	positive rule = "an integer above 0"
+	seconds  rule = "a number of seconds above 0"
+	cidr     rule = "a range of addresses: expected one such as 10.0.0.0/8, without bits beside its mask"
+	size     rule = "a size: expected a number of bytes, or one such as 10Mi, up to 2Gi"
 )
 
 const (
-	alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-	longest      = 253
+	alphanumeric  = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+	longestDomain = 253
 )
 
-// of returns the rule in the form that tables have.
+// of returns the rule in the form of tables.
 func (r rule) of() document.Rule {
 	short := map[rule]string{duration: "duration such as 30s", seconds: "number of seconds such as 600"}[r]
 	return document.Rule{Words: string(r), Short: short, Holds: r.holds, Secret: func(text string) bool {
@@ -59,7 +61,7 @@ func (r rule) holds(s string) bool {
 	case label:
 		return spec.CheckName(s) == nil
 	case name:
-		return len(s) <= longest && spec.CheckDomain(s) == nil
+		return len(s) <= longestDomain && spec.CheckDomain(s) == nil
 	case exactHost:
 		_, address := netip.ParseAddr(s)
 		return name.holds(s) && address != nil
@@ -93,8 +95,8 @@ func (r rule) holds(s string) bool {
 	return true
 }
 
-// isOf reports whether a text has only letters, digits and the characters of more.
-func isOf(s, more string) bool { return s != "" && strings.Trim(s, alphanumeric+more) == "" }
+// isOf reports whether a text has only letters, digits and the characters of others.
+func isOf(s, others string) bool { return s != "" && strings.Trim(s, alphanumeric+others) == "" }
 
 // isPath reports whether a text is a path that all targets read in the same way.
 func isPath(s string) bool {
@@ -116,8 +118,10 @@ func isOrigin(s string) bool {
 
 func isURL(s string) bool {
 	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil &&
-		isPlain(s) && !strings.Contains(s, " ")
+	if err != nil || u.Host == "" || u.User != nil {
+		return false
+	}
+	return (u.Scheme == "http" || u.Scheme == "https") && isPlain(s) && !strings.Contains(s, " ")
 }
 
 func isDuration(s string) bool {

@@ -12,8 +12,8 @@ import (
 )
 
 // CheckSecrets reports Secrets that a Gateway names and that the render makes, as a Secret or by
-// an ExternalSecret, if they lack the keys that the target reads. A Secret that the render does
-// not make is not known, and neither are keys that come with dataFrom.
+// an ExternalSecret, if they lack the keys that the target reads. It knows neither Secrets that
+// the render does not make, nor keys that come with dataFrom.
 func CheckSecrets(gateways []*Gateway, nodes []*object.Node) object.Errors {
 	var errs object.Errors
 	for _, g := range gateways {
@@ -23,8 +23,9 @@ func CheckSecrets(gateways []*Gateway, nodes []*object.Node) object.Errors {
 				if !ok || n.Object.Namespace() != g.Context.Namespace || g.target == "" {
 					continue
 				}
-				if bad := s.kind.mistake(g.target, keys); bad != "" {
-					e := document.Mistake(s.pos, s.at, "for "+g.target+": "+s.kind.Shape(g.target), "the Secret %q, which %s makes, %s", s.name, n.ID, bad)
+				if problem := s.kind.mistake(g.target, keys); problem != "" {
+					hint := "for " + g.target + ": " + s.kind.Shape(g.target)
+					e := document.Mistake(s.pos, s.location, hint, "the Secret %q, which %s makes, %s", s.name, n.ID, problem)
 					errs = append(errs, e)
 				}
 			}
@@ -33,7 +34,7 @@ func CheckSecrets(gateways []*Gateway, nodes []*object.Node) object.Errors {
 	return errs
 }
 
-// mistake returns what is wrong with the keys of a Secret for a target, or "" if nothing is.
+// mistake returns the mistake in the keys of a Secret for a target, or "".
 func (s Secret) mistake(target string, have []string) string {
 	need, _ := s.keys(target)
 	for _, key := range need {
@@ -60,7 +61,8 @@ func keysOf(o object.Object, name string) ([]string, bool) {
 			return nil, false
 		}
 	case "ExternalSecret.external-secrets.io":
-		if cmp.Or(o.Text("spec", "target", "name"), o.Name()) != name || len(o.List("spec", "dataFrom")) > 0 || o.Get("spec", "target", "template", "templateFrom") != nil {
+		hidden := len(o.List("spec", "dataFrom")) > 0 || o.Get("spec", "target", "template", "templateFrom") != nil
+		if cmp.Or(o.Text("spec", "target", "name"), o.Name()) != name || hidden {
 			return nil, false
 		}
 		maps = [][]string{{"spec", "target", "template", "data"}}
@@ -70,14 +72,14 @@ func keysOf(o object.Object, name string) ([]string, bool) {
 
 	// Read the keys. An ExternalSecret without a template takes them from its data.
 	var keys []string
-	for _, at := range maps {
-		data, _ := o.Get(at...).(map[string]any)
+	for _, path := range maps {
+		data, _ := o.Get(path...).(map[string]any)
 		keys = append(keys, object.SortedKeys(data)...)
 	}
 	if o.Kind() == "ExternalSecret" && len(keys) == 0 {
 		for _, item := range o.List("spec", "data") {
-			one, _ := item.(map[string]any)
-			keys = append(keys, object.Object(one).Text("secretKey"))
+			entry, _ := item.(map[string]any)
+			keys = append(keys, object.Object(entry).Text("secretKey"))
 		}
 	}
 	return keys, true

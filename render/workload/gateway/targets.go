@@ -11,7 +11,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// The targets: what receives requests from outside and forwards them.
+// The targets, which receive requests from outside and forward them.
 const (
 	// Haproxytech is the HAProxy Kubernetes Ingress Controller, haproxytech/kubernetes-ingress.
 	Haproxytech = "haproxytech"
@@ -62,7 +62,7 @@ func listed(s Set) string {
 	return strings.Join(names, "")
 }
 
-// instead returns the end of a hint: the targets of s that can do all of a Gateway.
+// instead returns the end of a hint: the targets of s that support the complete Gateway.
 func instead(s, can Set) string {
 	if s&can == 0 {
 		return "; " + listed(s) + " can, but no target can do all of this Gateway"
@@ -70,10 +70,10 @@ func instead(s, can Set) string {
 	return ", or set target: " + listed(s&can)
 }
 
-// can returns the targets that can do all of a value.
+// can returns the targets that support a value.
 func can(f Field, v object.Value) Set {
 	out := cmp.Or(f.By, all)
-	if v.Kind == object.KindNone || v.Kind == object.KindNull || f.Off && v.Kind == object.KindBool {
+	if v.Kind == object.KindNone || v.Kind == object.KindNull || (f.Off && v.Kind == object.KindBool) {
 		return all
 	}
 	for _, c := range f.Values {
@@ -127,7 +127,7 @@ func (s Secret) keys(target string) (keys []string, ok bool) {
 	return keys, ok
 }
 
-// Shape describes a Secret as a target reads it. It returns "" if the target reads none.
+// Shape describes a Secret as a target reads it. It returns "" if the target reads no such Secret.
 func (s Secret) Shape(target string) string {
 	keys, ok := s.keys(target)
 	switch {

@@ -18,24 +18,24 @@ import (
 // share it: two with one host would contradict each other.
 type Entry struct {
 	Name string
-	// Ports have the protocols of Istio; none where another workload makes the entry.
+	// Ports have the protocols of Istio. There are none if another workload makes the entry.
 	Ports []score.Port
 }
 
-// Entries returns the ServiceEntry of each host that a project declares. Services of the same
-// host are one, with the name of the first of them.
+// Entries returns the ServiceEntry of each host that a project declares. Services with the same
+// host share an entry, with the name of the first of them.
 func Entries(services map[string]spec.ExternalService) map[string]Entry {
 	out := map[string]Entry{}
 	for _, name := range object.SortedKeys(services) {
 		s := services[name]
-		e, known := out[s.Host]
-		if !known {
+		e, exists := out[s.Host]
+		if !exists {
 			e.Name = name
 		}
 		protocol := protocolOfIstio(s)
 		for _, port := range s.Ports {
-			twice := slices.ContainsFunc(e.Ports, func(p score.Port) bool { return p.Port == port })
-			if protocol != "" && !twice {
+			listed := slices.ContainsFunc(e.Ports, func(p score.Port) bool { return p.Port == port })
+			if protocol != "" && !listed {
 				e.Ports = append(e.Ports, score.Port{Port: port, Protocol: protocol})
 			}
 		}
@@ -44,8 +44,8 @@ func Entries(services map[string]spec.ExternalService) map[string]Entry {
 	return out
 }
 
-// protocolOfIstio returns what a ServiceEntry calls the protocol of a service, or "" if it knows
-// none, as for UDP. A client that calls an address tells TLS no name, and HTTP any.
+// protocolOfIstio returns the protocol of a service in a ServiceEntry, or "" if there is none, as for
+// UDP. An address has protocol TCP, because a client sends no name for TLS and any name for HTTP.
 func protocolOfIstio(s spec.ExternalService) string {
 	switch p := s.Protocol; {
 	case p == "udp":
@@ -62,7 +62,7 @@ func protocolOfIstio(s spec.ExternalService) string {
 	return "TCP"
 }
 
-// addService lets the workload reach a service that the project declares.
+// addService allows calls to a service that the project declares.
 func (n *reach) addService(s *spec.ExternalService, entries map[string]Entry) {
 	entry, protocol := entries[s.Host], ProtocolTCP
 	if s.Protocol == "udp" {
@@ -77,11 +77,11 @@ func (n *reach) addService(s *spec.ExternalService, entries map[string]Entry) {
 	}
 }
 
-// paramPodLabels is the param that names the pods of a resource that is there already.
+// paramPodLabels is the param that names the pods of an existing resource.
 const paramPodLabels = "podLabels"
 
-// podLabels returns the labels of the pods of a resource that is there already. What a render
-// makes has labels that its author did not choose.
+// podLabels returns the labels of the pods of an existing resource. A resource with objects has
+// labels that its author did not choose.
 func podLabels(r resource.Made) (object.Value, *object.Error) {
 	labels, ok := r.Params.Get(paramPodLabels)
 	if !ok || len(r.Nodes) > 0 {
@@ -89,16 +89,17 @@ func podLabels(r resource.Made) (object.Value, *object.Error) {
 	}
 	noText := func(m object.Member) bool { return m.Value.Kind != object.KindString }
 	if labels.Kind != object.KindMap || slices.ContainsFunc(labels.Members, noText) {
-		return object.Value{}, wrongLabels(r, labels, object.SeverityError, "write {app: postgres}, or those that the pods have", "must be a map of texts")
+		return object.Value{}, wrongLabels(r, labels, object.SeverityError,
+			"write {app: postgres}, or those that the pods have", "must be a map of texts")
 	}
 	labels.Members = slices.Clone(labels.Members)
 	slices.SortFunc(labels.Members, func(a, b object.Member) int { return strings.Compare(a.Name, b.Name) })
 	return labels, nil
 }
 
-func wrongLabels(r resource.Made, labels object.Value, severity object.Severity, hint, what string) *object.Error {
+func wrongLabels(r resource.Made, labels object.Value, severity object.Severity, hint, problem string) *object.Error {
 	return &object.Error{
 		Stage: object.StageSpec, Severity: severity, Pos: labels.Pos, Path: r.Path + ".params." + paramPodLabels,
-		Err: fmt.Errorf("podLabels %s", what), Hint: hint,
+		Err: fmt.Errorf("podLabels %s", problem), Hint: hint,
 	}
 }

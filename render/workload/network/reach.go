@@ -17,27 +17,29 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// Cluster is what distinguishes the hosts of a cluster from others.
+// Cluster holds the facts by which hosts of a cluster are recognized.
 type Cluster struct {
-	// Domain is that of the cluster.
+	// Domain is the domain of the cluster.
 	Domain string
-	// Namespaces are those of the project.
+	// Namespaces are the namespaces of the project.
 	Namespaces map[string]bool
 }
 
-// reach is the network of a workload while it is composed.
+// reach collects the network of a workload.
 type reach struct {
 	Network
 	cluster Cluster
 }
 
-// Reach returns what the workload may talk to: its peers, and what its resources lead to. The
-// errors are those of resources with labels of pods that cannot be those of their pods.
+// Reach returns the allowed traffic of the workload: its peers, and the destinations of its
+// resources. The errors concern labels of pods that do not fit their resource.
 func (m *Workload) Reach(resources []resource.Made, cluster Cluster) (Network, object.Errors) {
 	var errs object.Errors
 	out := reach{m.Network, cluster}
 	// Others compile workloads of the same project at the same time.
 	out.Outbound = slices.Clone(out.Outbound)
+
+	// Add the destinations of the resources.
 	for _, r := range resources {
 		call := IsCall(r.Resource.Type.Value)
 		if call && !out.addStranger(m, r) {
@@ -53,16 +55,18 @@ func (m *Workload) Reach(resources []resource.Made, cluster Cluster) (Network, o
 		}
 		before := len(out.Backends)
 		for _, d := range destinations(r, cluster) {
-			// A provisioner may know better than the project that it is no workload.
+			// A provisioner may give a call a host outside of the cluster.
 			if !call || !cluster.holds(d.host, false) {
 				out.add(r, d, labels)
 			}
 		}
 		if len(labels.Members) > 0 && before == len(out.Backends) {
-			errs = append(errs, wrongLabels(r, labels, object.SeverityWarning, "remove them, or write params.host", "are those of pods in the cluster, and the resource leads to none"))
+			errs = append(errs, wrongLabels(r, labels, object.SeverityWarning, "remove them, or write params.host",
+				"are those of pods in the cluster, and the resource leads to none"))
 		}
 	}
 
+	// Add the hosts of rules, and sort.
 	out.addHosts(m.Rules)
 	for _, s := range m.Allowed {
 		out.addService(s, m.Entries)
@@ -80,7 +84,7 @@ func (m *Workload) Reach(resources []resource.Made, cluster Cluster) (Network, o
 	return out.Network, errs
 }
 
-// addHosts adds the hosts that the author lets the workload call.
+// addHosts adds the hosts that the rules of the author name.
 func (n *reach) addHosts(rules *score.Rules) {
 	if rules == nil {
 		return
@@ -95,8 +99,8 @@ func (n *reach) addHosts(rules *score.Rules) {
 	}
 }
 
-// addStranger lets the workload call one that the project does not have, and reports whether r is
-// such a call. Of its ports only the one that the resource names is known.
+// addStranger allows calls to a workload outside of the project, and reports whether r is such a
+// call. Only the port that the resource names is known.
 func (n *reach) addStranger(m *Workload, r resource.Made) bool {
 	for _, c := range m.Calls {
 		if c.Resource != r.Resource || c.Target.Workload != nil || c.inbound() {
@@ -119,9 +123,9 @@ type destination struct {
 	protocol string
 }
 
-// destinations returns where the outputs of a resource lead to: its host and port, or those of
-// its URLs if it has none. A route, and its name in the DNS, lead to the workload and not away
-// from it.
+// destinations returns the destinations of the outputs of a resource: its host and port, or the hosts
+// of its URLs by default. A route, and its name in the DNS, lead to the workload and not away from
+// it.
 func destinations(r resource.Made, cluster Cluster) []destination {
 	var host, port, protocol string
 	kind := r.Resource.Type.Value
@@ -146,15 +150,17 @@ func destinations(r resource.Made, cluster Cluster) []destination {
 		out = append(out, d)
 		// Clients of S3 put the bucket before the host unless configured otherwise; a Service of
 		// the cluster has no such name.
-		if bucket := r.Outputs["bucket"]; !cluster.holds(d.host, false) && kind == typeS3 && bucket != "" && strings.Contains(d.host, ".") && !isAddress(d.host) {
+		bucket := r.Outputs["bucket"]
+		outside := !cluster.holds(d.host, false) && strings.Contains(d.host, ".") && !isAddress(d.host)
+		if kind == typeS3 && bucket != "" && outside {
 			out = append(out, destination{bucket + "." + d.host, d.port, d.protocol})
 		}
 	}
 	return out
 }
 
-// fromURL returns the host of a URL, and its port or the one of its scheme. It returns false for
-// a text without a host, or with one that policies cannot name.
+// fromURL returns the host of a URL, and its port or the port of its scheme. It returns false for a
+// text without a host, or with a host that policies cannot name.
 func fromURL(text string) (destination, bool) {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" {
@@ -165,15 +171,14 @@ func fromURL(text string) (destination, bool) {
 		port = spec.PortOfScheme(u.Scheme)
 	}
 	d := destination{host: strings.ToLower(u.Hostname()), port: port}
-	odd := strings.ContainsFunc(d.host, func(r rune) bool {
+	hasOther := strings.ContainsFunc(d.host, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && !strings.ContainsRune("-._:", r)
 	})
-	return d, port > 0 && !odd
+	return d, port > 0 && !hasOther
 }
 
-// add lets the workload reach one port of a host. A host in the cluster is
-// distinguished from one outside by its name, the only thing that all provisioners have
-// in common.
+// add allows calls to one port of a host. A host in the cluster is recognized by its name, the only
+// thing that all provisioners have in common.
 func (n *reach) add(r resource.Made, d destination, labels object.Value) {
 	protocol := ProtocolTCP
 	if strings.EqualFold(d.protocol, "UDP") {
@@ -186,7 +191,7 @@ func (n *reach) add(r resource.Made, d destination, labels object.Value) {
 	}
 	address, err := netip.ParseAddr(d.host)
 	switch {
-	case d.host == "localhost" || err == nil && (address.IsLoopback() || address.IsUnspecified()):
+	case d.host == "localhost" || (err == nil && (address.IsLoopback() || address.IsUnspecified())):
 		return
 	case err == nil:
 		address = address.Unmap().WithZone("")
@@ -199,9 +204,9 @@ func (n *reach) add(r resource.Made, d destination, labels object.Value) {
 	}
 }
 
-// addExternal adds a port of a host outside of the cluster. A host is written once, under the
-// name of the first resource that leads there. One that the project declares is kept apart: its
-// ServiceEntry is not of this workload alone.
+// addExternal adds a port of a host outside of the cluster. A host is written once, under the name of
+// the first resource that leads there. A host that the project declares is separate, because its
+// ServiceEntry belongs to several workloads.
 func (n *reach) addExternal(e External, port int, protocol string) {
 	ports := []score.Port{{Port: port, Target: port, Protocol: protocol}}
 	taken := false
@@ -220,9 +225,9 @@ func (n *reach) addExternal(e External, port int, protocol string) {
 }
 
 // holds reports whether host is a Service: svc, svc.namespace, svc.namespace.svc or the same with
-// the domain of the cluster. svc.namespace looks like any short name of the internet. It is a
-// Service if the project has the namespace, or if no name of the internet has that end. A host
-// that the author calls external (external) is outside in doubt.
+// the domain of the cluster. svc.namespace looks like a short name of the internet. It is a Service
+// if the project has the namespace, or if no name of the internet has that end. If in doubt, a host
+// that the author calls external (external) is outside.
 func (c Cluster) holds(host string, external bool) bool {
 	host = strings.TrimSuffix(host, ".")
 	words := strings.Split(host, ".")
@@ -233,9 +238,11 @@ func (c Cluster) holds(host string, external bool) bool {
 		return false
 	}
 	end := words[1]
-	return c.Namespaces[end] || !external && len(end) > 2 && !slices.Contains([]string{
+	domains := []string{
 		"app", "biz", "cloud", "com", "dev", "edu", "gov", "info", "int", "mil", "net", "online", "org", "xyz",
-	}, end)
+	}
+	looksLocal := !external && len(end) > 2 && !slices.Contains(domains, end)
+	return c.Namespaces[end] || looksLocal
 }
 
 func isAddress(host string) bool {

@@ -14,7 +14,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// Kinds of route that the project itself knows something of.
+// Kinds of route that are read here.
 const (
 	KindHTTPRoute = "HTTPRoute.gateway.networking.k8s.io"
 	KindIngress   = "Ingress.networking.k8s.io"
@@ -22,13 +22,13 @@ const (
 	gatewayGroup = "gateway.networking.k8s.io"
 )
 
-// Route is a way in from outside: an object that a resource of type route made,
-// or the resource itself where no object of it shows where it leads.
+// Route leads requests in from outside: an object of a resource of type route, or the resource
+// itself if no object of it shows its destination.
 type Route struct {
 	Resource *score.Resource
 	// Node is nil for the resource itself.
 	Node *object.Node
-	// Ports are those of the service that it leads to.
+	// Ports are the ports of the service that it leads to.
 	Ports []score.Port
 }
 
@@ -40,31 +40,35 @@ func (r Route) Kind() string {
 	return r.Node.Object.Ref().GroupKind()
 }
 
-// Opening is a port of the pods that routes lead to, and the namespace that
-// their requests come from; "" is anywhere.
+// Opening is a port of the pods that routes lead to, and the namespace of the callers; "" means any
+// namespace.
 type Opening struct {
 	Port      score.Port
 	Namespace string
-	// Pods says that only pods of the namespace send requests there: it is none of a gateway,
-	// which Cilium runs outside of pods.
+	// Pods is set if only pods of the namespace send requests to the port: the port does not
+	// belong to a gateway, which Cilium runs outside of pods.
 	Pods bool
 }
 
-// Openings returns what routes open: each port once for a namespace, or once without a namespace
-// if it is open to all. Requests come from the namespace from, unless it is "".
-func Openings(routes []Route, from string) []Opening {
+// Openings returns the ports that routes open: each port once for a namespace, or once without a
+// namespace if it is open to all. Requests come from the given namespace, unless it is "".
+func Openings(routes []Route, namespace string) []Opening {
 	var out []Opening
 	for _, route := range routes {
 		for _, port := range route.Ports {
-			for _, from := range route.from(from) {
-				out = append(out, Opening{Port: port, Namespace: from})
+			for _, namespace := range route.namespaces(namespace) {
+				out = append(out, Opening{Port: port, Namespace: namespace})
 			}
 		}
 	}
 
-	// List what each route opens.
+	// Sort them, and keep each once.
 	compare := func(a, b Opening) int {
-		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Port.Target, b.Port.Target), strings.Compare(a.Port.Protocol, b.Port.Protocol))
+		return cmp.Or(
+			strings.Compare(a.Namespace, b.Namespace),
+			cmp.Compare(a.Port.Target, b.Port.Target),
+			strings.Compare(a.Port.Protocol, b.Port.Protocol),
+		)
 	}
 	slices.SortStableFunc(out, compare)
 	out = slices.CompactFunc(out, func(a, b Opening) bool { return compare(a, b) == 0 })
@@ -77,31 +81,31 @@ func Openings(routes []Route, from string) []Opening {
 	})
 }
 
-// from returns the namespaces that requests of a route come from: the one of the project, or
-// those of its gateways if it names all of them. "" is anywhere.
-func (r Route) from(project string) []string {
+// namespaces returns the namespaces that requests of a route come from: the namespace of the project,
+// or the namespaces of its gateways if it names all of them. "" means any namespace.
+func (r Route) namespaces(project string) []string {
 	if project != "" {
 		return []string{project}
 	}
 	if r.Node == nil || r.Node.Object.Group() != gatewayGroup {
 		return []string{""}
 	}
-	var out []string
+	var namespaces []string
 	for _, parent := range r.Node.Object.List("spec", "parentRefs") {
 		fields, _ := parent.(map[string]any)
 		namespace := object.Object(fields).Text("namespace")
 		if namespace == "" {
 			return []string{""}
 		}
-		out = append(out, namespace)
+		namespaces = append(namespaces, namespace)
 	}
-	if len(out) == 0 {
+	if len(namespaces) == 0 {
 		return []string{""}
 	}
-	return out
+	return namespaces
 }
 
-// sortPorts sorts ports by what a policy sees of them, and writes each once.
+// sortPorts sorts ports by target and protocol, as policies see them, and keeps each once.
 func sortPorts(ports []score.Port) []score.Port {
 	compare := func(a, b score.Port) int {
 		return cmp.Or(cmp.Compare(cmp.Or(a.Target, a.Port), cmp.Or(b.Target, b.Port)), strings.Compare(a.Protocol, b.Protocol))
@@ -110,7 +114,7 @@ func sortPorts(ports []score.Port) []score.Port {
 	return slices.CompactFunc(ports, func(a, b score.Port) bool { return compare(a, b) == 0 })
 }
 
-// PortNumber returns the port that text names, or 0 if it names none.
+// PortNumber returns the number of a port in text, or 0 if it is not a number of a port.
 func PortNumber(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > 65535 {
@@ -122,9 +126,8 @@ func PortNumber(text string) int {
 // Backend is a Service that a route leads to, and the number or name of its port.
 type Backend struct{ Name, Port string }
 
-// BackendsOf appends to out the Services that the spec of a route leads to, for all kinds of
-// route: backendRefs of the Gateway API, service of an Ingress, services of Traefik, destination
-// of Istio.
+// BackendsOf appends the Services that the spec of a route leads to, for all kinds of route:
+// backendRefs of the Gateway API, service of an Ingress, services of Traefik, destination of Istio.
 func BackendsOf(v any, out []Backend) []Backend {
 	switch v := v.(type) {
 	case []any:
@@ -159,7 +162,7 @@ func appendBackend(v any, out []Backend) []Backend {
 	b := object.Object(fields)
 	name := cmp.Or(b.Text("name"), b.Text("host"))
 	port := cmp.Or(scalar(b.Get("port")), scalar(b.Get("port", "number")), scalar(b.Get("port", "name")))
-	// Istio writes a host: what comes before the first dot is the Service.
+	// Istio writes a host: the part before the first dot is the Service.
 	name, _, _ = strings.Cut(name, ".")
 	return append(out, Backend{Name: name, Port: port})
 }
@@ -182,25 +185,25 @@ func (m *Workload) Routes(resources []resource.Made) []Route {
 		if r.Resource.Type.Value != TypeRoute {
 			continue
 		}
-		known := false
+		hasBackend := false
 		for _, node := range r.Nodes {
 			backends := BackendsOf(node.Object["spec"], nil)
-			known = known || len(backends) > 0
-			if ports := m.ports(backends); len(ports) > 0 {
+			hasBackend = hasBackend || len(backends) > 0
+			if ports := m.portsOf(backends); len(ports) > 0 {
 				out = append(out, Route{Resource: r.Resource, Node: node, Ports: ports})
 			}
 		}
-		if !known {
+		if !hasBackend {
 			port, _ := r.Params.Get("port")
-			out = append(out, Route{Resource: r.Resource, Ports: m.ports([]Backend{{Name: m.Name, Port: port.Text}})})
+			out = append(out, Route{Resource: r.Resource, Ports: m.portsOf([]Backend{{Name: m.Name, Port: port.Text}})})
 		}
 	}
 	return out
 }
 
-// ports returns the ports of the service of m that backends lead to. A backend without a port
-// means http or the only port, and all of them in doubt.
-func (m *Workload) ports(backends []Backend) []score.Port {
+// portsOf returns the ports of the service of m that backends lead to. A backend without a port
+// means http or the only port, and all ports if in doubt.
+func (m *Workload) portsOf(backends []Backend) []score.Port {
 	all := m.Ports
 	var out []score.Port
 	for _, b := range backends {
@@ -208,11 +211,12 @@ func (m *Workload) ports(backends []Backend) []score.Port {
 			continue
 		}
 		i := slices.IndexFunc(all, func(p score.Port) bool {
-			return b.Port == p.Name || b.Port != "" && PortNumber(b.Port) == p.Port
+			return b.Port == p.Name || (b.Port != "" && PortNumber(b.Port) == p.Port)
 		})
 		if i < 0 {
 			i = slices.IndexFunc(all, func(p score.Port) bool {
-				return b.Port == "" && (p.Name == "http" || len(all) == 1) || b.Port != "" && PortNumber(b.Port) == p.Target
+				byDefault := b.Port == "" && (p.Name == "http" || len(all) == 1)
+				return byDefault || (b.Port != "" && PortNumber(b.Port) == p.Target)
 			})
 		}
 		switch {

@@ -9,14 +9,14 @@ import (
 	"unicode"
 )
 
-// Part is a piece of a text: literal text, or a reference where Ref has steps.
+// Part is a piece of a text: literal text, or a reference if Ref has steps.
 type Part struct {
-	// Literal is text after the escapes of Score were taken back.
+	// Literal is text without the escapes of Score.
 	Literal string
 	// Ref is a reference split at its dots (\. is a dot inside of a step), such
-	// as [resources db host]; nil for literal text. ${} is one empty step.
+	// as [resources db host]; nil for literal text. ${} has one empty step.
 	Ref []string
-	// Offset is where the part begins in the text, in bytes.
+	// Offset is the offset of the part in the text, in bytes.
 	Offset int
 }
 
@@ -42,7 +42,7 @@ func (p Part) String() string {
 }
 
 // escape doubles the dollars of literal text. Dollars inside of braces behind a dollar stay: the
-// first dollar escapes all of that.
+// first dollar escapes the braces with their content.
 func escape(text string) string {
 	var b strings.Builder
 	for {
@@ -72,14 +72,15 @@ func HasRef(text string) bool {
 	return false
 }
 
-// Find returns the first placeholder in text that begins with one of the roots of Score, or "" if
-// there is none. Shells and other configurations write ${HOME} too.
+// Find returns the first placeholder in text that begins with a root of Score, or "". Shells and
+// other configurations write ${HOME} too.
 func Find(text string) string {
 	if !strings.Contains(text, "${") {
 		return ""
 	}
 	for _, p := range Parse(text) {
-		if p.IsRef() && len(p.Ref) > 1 && (p.Ref[0] == "resources" || p.Ref[0] == "metadata" || p.Ref[0] == "secrets") {
+		root := p.IsRef() && slices.Contains([]string{"resources", "metadata", "secrets"}, p.Ref[0])
+		if root && len(p.Ref) > 1 {
 			return p.String()
 		}
 	}
@@ -87,50 +88,52 @@ func Find(text string) string {
 	return found
 }
 
-// Missed returns the first text that is no placeholder and was probably meant to be one, with its
-// offset: ${resources.db.host without the closing brace, $resources.db.host,
+// Missed returns the first text that is not a placeholder and was probably meant to be a
+// placeholder, with its offset: ${resources.db.host without the closing brace, $resources.db.host,
 // $(resources.db.host). It returns "" if there is none. Escaped dollars do not count.
 func Missed(text string) (string, int) {
 	s := scanner{text: text}
 	for s.next() {
-		if found, at := findMissed(text[s.last:s.start]); found != "" {
-			return found, s.last + at
+		if found, offset := findMissed(text[s.last:s.start]); found != "" {
+			return found, s.last + offset
 		}
 	}
-	found, at := findMissed(text[s.end:])
-	return found, s.end + at
+	found, offset := findMissed(text[s.end:])
+	return found, s.end + offset
 }
 
 // findMissed does the work of Missed on a text without references and escapes.
 func findMissed(text string) (string, int) {
-	for at := 0; ; at++ {
-		dollar := strings.IndexByte(text[at:], '$')
+	for pos := 0; ; pos++ {
+		dollar := strings.IndexByte(text[pos:], '$')
 		if dollar < 0 {
 			return "", 0
 		}
-		at += dollar
-		rest := strings.TrimLeft(text[at+1:], "{( ")
-		// Others may have metadata of their own.
-		if strings.HasPrefix(rest, "resources.") || strings.HasPrefix(rest, "metadata.") && text[at+1] == '{' {
+		pos += dollar
+		after := strings.TrimLeft(text[pos+1:], "{( ")
+		// The metadata of other formats is not meant, unless it stands in braces.
+		metadata := strings.HasPrefix(after, "metadata.") && text[pos+1] == '{'
+		if strings.HasPrefix(after, "resources.") || metadata {
 			// The reference ends at the first character that no reference may hold.
-			end := strings.IndexFunc(rest, func(r rune) bool {
+			end := strings.IndexFunc(after, func(r rune) bool {
 				return !strings.ContainsRune("._-", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 			})
 			if end < 0 {
-				end = len(rest)
+				end = len(after)
 			}
-			// What closes it is a part of it.
-			if opens := text[len(text)-len(rest)-1:]; end < len(rest) && slices.Contains([]string{"()", "{}"}, opens[:1]+rest[end:end+1]) {
+			// The character that closes it belongs to it.
+			opens := text[len(text)-len(after)-1:]
+			if end < len(after) && slices.Contains([]string{"()", "{}"}, opens[:1]+after[end:end+1]) {
 				end++
 			}
-			return text[at : len(text)-len(rest)+end], at
+			return text[pos : len(text)-len(after)+end], pos
 		}
 	}
 }
 
 // Parse splits text into literal text and references, in order. Adjacent literals are one part
-// and never empty, so the empty text has no part. Every text is valid: what is no placeholder is
-// literal text.
+// and never empty, so the empty text has no parts. Every text is valid: text that is not a
+// placeholder is literal text.
 func Parse(text string) []Part {
 	s := scanner{text: text}
 	var (
@@ -150,10 +153,10 @@ func Parse(text string) []Part {
 	return plain.flush(parts)
 }
 
-// literal gathers literal text that touches. One run costs no copy.
+// literal joins adjacent literal text. A single run is not copied.
 type literal struct {
 	text   string
-	more   []byte
+	joined []byte
 	offset int
 }
 
@@ -163,21 +166,21 @@ func (l *literal) add(text string, offset int) {
 	case l.text == "":
 		l.text, l.offset = text, offset
 	default:
-		if l.more == nil {
-			l.more = append(l.more, l.text...)
+		if l.joined == nil {
+			l.joined = append(l.joined, l.text...)
 		}
-		l.more = append(l.more, text...)
+		l.joined = append(l.joined, text...)
 	}
 }
 
-// flush appends what was gathered to parts.
+// flush appends the joined text to parts.
 func (l *literal) flush(parts []Part) []Part {
 	if l.text == "" {
 		return parts
 	}
 	text := l.text
-	if l.more != nil {
-		text = string(l.more)
+	if l.joined != nil {
+		text = string(l.joined)
 	}
 	parts = append(parts, Part{Literal: text, Offset: l.offset})
 	*l = literal{}
@@ -187,10 +190,9 @@ func (l *literal) flush(parts []Part) []Part {
 // scanner finds references and escapes from left to right.
 type scanner struct {
 	text string
-	// start and end are the bounds of what was found, last is the end of what was
-	// found before it.
+	// start and end are the bounds of the match, last is the end of the previous match.
 	last, start, end int
-	// content is where the content of a reference begins, -1 for an escape: its
+	// content is the offset of the content of a reference, or -1 for an escape: its
 	// first dollar falls away and the rest is literal.
 	content int
 	// open is set if no brace closes in the rest of the text, so that it is not
@@ -198,43 +200,43 @@ type scanner struct {
 	open bool
 }
 
-// next finds the next reference or escape, and reports whether there is one.
+// next finds the next reference or escape, and reports whether it found one.
 func (s *scanner) next() bool {
 	s.last = s.end
-	for at := s.end; ; at++ {
-		dollar := strings.IndexByte(s.text[at:], '$')
-		if dollar < 0 || at+dollar+1 == len(s.text) {
+	for pos := s.end; ; pos++ {
+		dollar := strings.IndexByte(s.text[pos:], '$')
+		if dollar < 0 || pos+dollar+1 == len(s.text) {
 			return false
 		}
-		at += dollar
-		s.start = at
-		switch s.text[at+1] {
+		pos += dollar
+		s.start = pos
+		switch s.text[pos+1] {
 		case '{':
-			if end := s.closing(at + 2); end > 0 {
-				s.content, s.end = at+2, end
+			if end := s.closing(pos + 2); end > 0 {
+				s.content, s.end = pos+2, end
 				return true
 			}
 		case '$':
-			s.content, s.end = -1, at+2
-			if at+2 < len(s.text) && s.text[at+2] == '{' {
-				s.end = max(s.end, s.closing(at+3))
+			s.content, s.end = -1, pos+2
+			if pos+2 < len(s.text) && s.text[pos+2] == '{' {
+				s.end = max(s.end, s.closing(pos+3))
 			}
 			return true
 		}
 	}
 }
 
-// closing returns the offset behind the next closing brace, or 0 if there is none.
-func (s *scanner) closing(from int) int {
+// closing returns the offset behind the next closing brace, or 0 without a brace.
+func (s *scanner) closing(pos int) int {
 	if s.open {
 		return 0
 	}
-	i := strings.IndexByte(s.text[from:], '}')
+	i := strings.IndexByte(s.text[pos:], '}')
 	if i < 0 {
 		s.open = true
 		return 0
 	}
-	return from + i + 1
+	return pos + i + 1
 }
 
 // split cuts the content of a reference at its dots. A backslash escapes a dot

@@ -6,15 +6,15 @@ package placeholder
 import "strings"
 
 // Variable is a reference to a variable that the caller of a render gives: ${NAME} or
-// ${NAME:-default}, with a name of A-Z, 0-9 and _ that begins with no digit. Score has no
+// ${NAME:-default}, with a name of A-Z, 0-9 and _ that does not begin with a digit. Score has no
 // placeholder of that form.
 type Variable struct {
 	Name string
-	// Default is used where the variable is not given, or is empty; nil where there is
-	// none. It is literal text up to the first closing brace.
+	// Default replaces a variable that is not given, or is empty; nil without a default. It
+	// is literal text up to the first closing brace.
 	Default *string
 	// Unknown is set for the other forms of a shell, such as ${NAME:?message}, and for a
-	// reference in a default: neither has a meaning here.
+	// reference in a default. Ropewalk supports neither.
 	Unknown bool
 }
 
@@ -25,17 +25,17 @@ func (p Part) VariableAt(text string) (v Variable, ok bool) {
 		return Variable{}, false
 	}
 	content, _, _ := strings.Cut(text[p.Offset+len("${"):], "}")
-	rest := strings.TrimLeft(content, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789")
-	v.Name = content[:len(content)-len(rest)]
-	if v.Name == "" || v.Name[0] >= '0' && v.Name[0] <= '9' {
+	after := strings.TrimLeft(content, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789")
+	v.Name = content[:len(content)-len(after)]
+	if v.Name == "" || (v.Name[0] >= '0' && v.Name[0] <= '9') {
 		return Variable{}, false
 	}
 	switch {
-	case rest == "":
-	case strings.HasPrefix(rest, ":-"):
-		text := rest[len(":-"):]
+	case after == "":
+	case strings.HasPrefix(after, ":-"):
+		text := after[len(":-"):]
 		v.Default, v.Unknown = &text, strings.Contains(text, "${")
-	case strings.ContainsAny(rest[:1], ":-?+=#%/^,@"):
+	case strings.ContainsAny(after[:1], ":-?+=#%/^,@"):
 		v.Unknown = true
 	default:
 		return Variable{}, false

@@ -20,14 +20,14 @@ type Provisioner struct {
 	// index in that module.
 	Module, Index int
 	Type          string
-	// Class and ID are "" where every class or id is meant.
+	// Class and ID are "" for every class or id.
 	Class, ID string
-	// Name is that of its module, for messages, and Pos its position there, not valid
-	// where it is not known.
+	// Name is the name of its module, for messages, and Pos its position there, which is not
+	// valid if it is not known.
 	Name string
 	Pos  object.Pos
-	// Config are the fields of the project's config that it declares; with AnyConfig it
-	// may read any.
+	// Config lists the fields of the project's config that it declares; with AnyConfig it
+	// may read any field.
 	Config    []string
 	AnyConfig bool
 }
@@ -40,8 +40,8 @@ func (p Provisioner) label() string {
 	return fmt.Sprintf("the provisioner of type %q in the module %q", p.Type, p.Name)
 }
 
-// Catalog is the provisioners of a project by type, those of a type in the
-// order in which they are searched.
+// Catalog holds the provisioners of a project by type, for each type in the order in which they are
+// searched.
 type Catalog struct {
 	types  []string // sorted
 	byType map[string][]Provisioner
@@ -57,10 +57,10 @@ func NewCatalog(provisioners []Provisioner) Catalog {
 	return c
 }
 
-// DefaultClass is the class of a resource that names none (Score 0.4.1).
+// DefaultClass is the class of a resource without a class (Score 0.4.1).
 const DefaultClass = "default"
 
-// Class returns the class of a resource, or DefaultClass if it names none.
+// Class returns the class of a resource, or DefaultClass.
 func Class(r *score.Resource) string { return cmp.Or(r.Class.Value, DefaultClass) }
 
 // OtherClasses returns the classes that resources of the type of r may have besides its own,
@@ -100,7 +100,7 @@ func (c Catalog) Find(r *score.Resource, path func(field string) string) (Provis
 	}
 
 	// The type is known, but not for this class and id. Entries for certain ids are the closer
-	// miss.
+	// match.
 	var classes, ids []string
 	for _, p := range entries {
 		if p.ID != "" && (p.Class == "" || p.Class == Class(r)) {
@@ -112,7 +112,7 @@ func (c Catalog) Find(r *score.Resource, path func(field string) string) (Provis
 	if len(ids) > 0 {
 		e.Path = path("id")
 		e.Pos = cmp.Or(r.ID.Pos, r.Pos)
-		e.Err = fmt.Errorf("provisioners of type %q and class %q are for certain ids only: %s", r.Type.Value, Class(r), list(ids))
+		e.Err = fmt.Errorf("provisioners of type %q and class %q are for certain ids only: %s", r.Type.Value, Class(r), joinNames(ids))
 		e.Hint = "name one of them as id"
 		return Provisioner{}, e
 	}
@@ -120,9 +120,9 @@ func (c Catalog) Find(r *score.Resource, path func(field string) string) (Provis
 	// No entry has the class.
 	e.Path = path("class")
 	e.Pos = cmp.Or(r.Class.Pos, e.Pos)
-	e.Err = fmt.Errorf("no provisioner of type %q has the class %q; known: %s", r.Type.Value, Class(r), list(classes))
+	e.Err = fmt.Errorf("no provisioner of type %q has the class %q; known: %s", r.Type.Value, Class(r), joinNames(classes))
 	if r.Class.Value == "" {
-		e.Err = fmt.Errorf("no provisioner of type %q makes it without a class; known: %s", r.Type.Value, list(classes))
+		e.Err = fmt.Errorf("no provisioner of type %q makes it without a class; known: %s", r.Type.Value, joinNames(classes))
 		e.Hint = "name one of them as class"
 	} else if near, ok := object.Nearest(r.Class.Value, classes); ok {
 		e.Hint = fmt.Sprintf("did you mean %q?", near)
@@ -130,7 +130,7 @@ func (c Catalog) Find(r *score.Resource, path func(field string) string) (Provis
 	return Provisioner{}, e
 }
 
-// suggestType returns a question for a type with a name like word, or "" if there is none.
+// suggestType returns a question for a type with a name like word, or "".
 func (c Catalog) suggestType(word string) string {
 	others := map[string]string{
 		"postgresql": "postgres", "rabbitmq": "amqp", "mariadb": "mysql", "sqlserver": "mssql", "bucket": "s3", "minio": "s3",
@@ -143,7 +143,7 @@ func (c Catalog) suggestType(word string) string {
 }
 
 // list returns the names sorted, each once, separated by commas.
-func list(names []string) string {
+func joinNames(names []string) string {
 	if len(names) == 0 {
 		return "none"
 	}

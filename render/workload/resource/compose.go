@@ -11,28 +11,28 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// maxFragments bounds what one sensitive output is made of: outputs that name
+// maxFragments limits the fragments of one sensitive output: outputs that name
 // each other twice double with every step.
 const maxFragments = 1000
 
-// composition flattens sensitive outputs: what is made of others becomes literal
+// composition flattens sensitive outputs: a text that is made of other outputs becomes literal
 // text and plain references, in order.
 type composition struct {
 	*reading
-	entries map[string]declared
-	plain   map[string]string
-	done    map[string][]Fragment
+	entries   map[string]declared
+	plain     map[string]string
+	flattened map[string][]Fragment
 }
 
 // flatten returns the fragments of an output. The argument path has the outputs that led to it.
 func (c *composition) flatten(name string, path []string) []Fragment {
-	if f, ok := c.done[name]; ok {
+	if f, ok := c.flattened[name]; ok {
 		return f
 	}
-	e := c.entries[name]
-	if !e.isText {
-		c.done[name] = []Fragment{{Output: name, Reference: e.reference}}
-		return c.done[name]
+	entry := c.entries[name]
+	if !entry.isText {
+		c.flattened[name] = []Fragment{{Output: name, Reference: entry.reference}}
+		return c.flattened[name]
 	}
 	if i := slices.Index(path, name); i >= 0 {
 		c.fail("sensitive."+name, "", "refers to itself: %s -> %s", strings.Join(path[i:], " -> "), name)
@@ -40,20 +40,20 @@ func (c *composition) flatten(name string, path []string) []Fragment {
 	}
 	path = append(path, name)
 	var out []Fragment
-	for _, p := range e.parts {
-		out = c.append(out, name, p, path)
+	for _, p := range entry.parts {
+		out = c.addPart(out, name, p, path)
 		if len(out) > maxFragments {
 			c.fail("sensitive."+name, "", "has more than %d parts", maxFragments)
 			out = nil
 			break
 		}
 	}
-	c.done[name] = out
+	c.flattened[name] = out
 	return out
 }
 
 // append adds one part of the output called name to out.
-func (c *composition) append(out []Fragment, name string, p part, path []string) []Fragment {
+func (c *composition) addPart(out []Fragment, name string, p part, path []string) []Fragment {
 	if p.ref == "" {
 		return append(out, Fragment{Literal: p.text})
 	}
@@ -63,7 +63,7 @@ func (c *composition) append(out []Fragment, name string, p part, path []string)
 				"names %q, which is not a sensitive output", p.ref)
 			return out
 		}
-		// A ref that names nothing may be the secret itself, so it is not repeated.
+		// A ref that names no output may be the secret itself, so it is not repeated.
 		c.fail("sensitive."+name, object.Suggest(p.ref, object.SortedKeys(c.entries)), "has a ref that is not a sensitive output")
 		return out
 	}
@@ -83,7 +83,6 @@ func (c *composition) append(out []Fragment, name string, p part, path []string)
 	return out
 }
 
-// escapeURL returns text as a part of a URL. It escapes as the templates of External Secrets do
-// for secrets (urlquery, with %20 for a space), so that a text that is known here and one that is
-// known only there have the same form.
+// escapeURL returns text as a part of a URL. It escapes as the templates of External Secrets do for
+// secrets (urlquery, with %20 for a space), so that all parts of a URL are escaped in the same way.
 func escapeURL(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "+", "%20") }

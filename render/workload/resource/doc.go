@@ -1,9 +1,8 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package resource knows what provisioners are for and reads what they make of the
-// resources of workloads: outputs, references to secrets, volumes, changes to the
-// workload, objects.
+// Package resource finds the provisioners of resources and reads their results: outputs, references
+// to secrets, volumes, changes to the workload, objects.
 //
 // # Invariants
 //

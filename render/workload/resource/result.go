@@ -12,22 +12,22 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// Answer is what a module made of one resource.
+// Answer is the result of a module for one resource.
 type Answer struct {
-	// Result is the provisioner with everything filled in but its graph, as
+	// Result is the provisioner with everything filled in except its graph, as
 	// JSON: outputs, sensitive, volume, claim, workload, after.
 	Result []byte
 	// Nodes are the objects of the resource.
 	Nodes []*object.Node
 }
 
-// Result is what a provisioner made of a resource.
+// Result is the decoded result of a provisioner for a resource.
 type Result struct {
-	// Outputs are plain text; Sensitive are references to secrets and texts made
-	// of such. No name is in both.
+	// Outputs are plain texts; Sensitive are references to secrets and texts composed
+	// of references. No name is in both.
 	Outputs   map[string]string
 	Sensitive map[string][]Fragment
-	// Volume, Claim and Workload are KindNone where the provisioner gives none.
+	// Volume, Claim and Workload are KindNone if the provisioner gives no such value.
 	Volume, Claim, Workload object.Value
 	// After is set if the objects come with the workload or after it.
 	After bool
@@ -35,8 +35,8 @@ type Result struct {
 	Nodes []*object.Node
 }
 
-// Fragment is a piece of a sensitive output: literal text, or the reference that
-// the output called Output is.
+// Fragment is a piece of a sensitive output: literal text, or the reference of the output called
+// Output.
 type Fragment struct {
 	Literal   string
 	Output    string
@@ -45,7 +45,7 @@ type Fragment struct {
 	Escape bool
 }
 
-// Reference is where a secret is kept.
+// Reference is the place of a secret.
 type Reference struct {
 	// Kubernetes is set if it is a Secret in the namespace of the workload (Key is
 	// its name, Property the key inside of it), and not in the store of the
@@ -70,7 +70,7 @@ func (r *Result) Single() bool {
 		return false
 	}
 
-	// A claim that the render does not make is not known.
+	// The modes of a claim that the render does not make are unknown.
 	for _, n := range r.Nodes {
 		if n.Object.Kind() == "PersistentVolumeClaim" && n.Object.Text("metadata", "name") == name.Text {
 			modes, _ := n.Object.Get("spec", "accessModes").([]any)
@@ -81,8 +81,8 @@ func (r *Result) Single() bool {
 }
 
 // reading decodes the result of one resource. Provisioners are written by
-// others, so nothing is assumed, and no message shows a value: what is
-// wrongly declared may be a secret.
+// others, so nothing is assumed, and no message shows a value, because a field with a
+// mistake may hold a secret.
 type reading struct {
 	resource    *score.Resource
 	path        string
@@ -90,16 +90,16 @@ type reading struct {
 	errs        object.Errors
 }
 
-// fail reports a mistake of the provisioner at the line of the resource, with a note of where the
-// module declares the provisioner: the author sees what to remove, and a platform team what to
-// fix. The argument at is the field, or "" for the complete result.
-func (d *reading) fail(at, hint, format string, args ...any) {
-	if at != "" {
-		at += " "
+// fail reports a mistake of the provisioner at the line of the resource, with a note of the line that
+// declares the provisioner: the author sees what to remove, and a platform team what to fix. The
+// argument field is the field, or "" for the complete result.
+func (d *reading) fail(field, hint, format string, args ...any) {
+	if field != "" {
+		field += " "
 	}
 	e := &object.Error{
 		Stage: object.StageEvaluate, Pos: d.resource.Type.Pos, Path: d.path,
-		Err:  fmt.Errorf("%s: %s%w", d.provisioner.label(), at, fmt.Errorf(format, args...)),
+		Err:  fmt.Errorf("%s: %s%w", d.provisioner.label(), field, fmt.Errorf(format, args...)),
 		Hint: hint,
 	}
 	if pos := d.provisioner.Pos; pos.IsValid() {
@@ -108,11 +108,11 @@ func (d *reading) fail(at, hint, format string, args ...any) {
 	d.errs = append(d.errs, e)
 }
 
-// Decode reads what the provisioner by made of a resource. The argument path is the path of the
+// Decode reads the result of a provisioner for a resource. The argument path is the path of the
 // resource in its document, for messages. Decode is strict: a field with a typo must not be
 // dropped silently.
-func Decode(r *score.Resource, path string, by Provisioner, answer Answer) (*Result, object.Errors) {
-	d := &reading{resource: r, path: path, provisioner: by}
+func Decode(r *score.Resource, path string, provisioner Provisioner, answer Answer) (*Result, object.Errors) {
+	d := &reading{resource: r, path: path, provisioner: provisioner}
 	v, err := object.ReadJSON(answer.Result, r.Pos)
 	if err != nil || v.Kind != object.KindMap {
 		d.fail("", "", "its result is not a JSON object")
@@ -141,13 +141,13 @@ func Decode(r *score.Resource, path string, by Provisioner, answer Answer) (*Res
 			}
 			out.After = m.Value.Text == "true"
 		case "type", "class", "id", "description":
-			// What the entry of the catalog declares.
+			// The catalog has read these fields.
 		default:
 			d.fail(m.Name, object.Suggest(m.Name, resultFields()), "is not known")
 		}
 	}
 
-	// A volume is shared by all replicas, and a claim is not.
+	// All replicas share a volume, and each has its own claim.
 	if out.Volume.Kind != object.KindNone && out.Claim.Kind != object.KindNone {
 		d.fail("claim", "a claim makes a volume for each replica: give one of them", "cannot be combined with volume")
 	}
@@ -159,7 +159,7 @@ func resultFields() []string {
 	return []string{"outputs", "sensitive", "volume", "claim", "workload", "after"}
 }
 
-// decodeMap returns a value that must be a map, and reports any other.
+// decodeMap returns a value that must be a map, and reports any other value.
 func (d *reading) decodeMap(m object.Member) object.Value {
 	if m.Value.Kind != object.KindMap {
 		d.fail(m.Name, "", "must be a map, got a %s", m.Value.Kind)
@@ -203,12 +203,12 @@ type part struct {
 }
 
 // decodeSensitive reads the sensitive outputs and flattens the texts among them into references
-// and literals. The argument plain has the outputs that are not secret.
+// and literals. The argument plain holds the plain outputs.
 func (d *reading) decodeSensitive(v object.Value, plain map[string]string) map[string][]Fragment {
 	entries := make(map[string]declared, len(v.Members))
 	for _, m := range v.Members {
 		d.checkName("sensitive", m.Name)
-		if _, both := plain[m.Name]; both {
+		if _, isPlain := plain[m.Name]; isPlain {
 			d.fail("sensitive."+m.Name, "keep the sensitive one", "is an output too: one name is either plain or secret")
 		}
 		if e, ok := d.decodeEntry("sensitive."+m.Name, m.Value); ok {
@@ -216,23 +216,23 @@ func (d *reading) decodeSensitive(v object.Value, plain map[string]string) map[s
 		}
 	}
 
-	// Outputs that are wrong would cause further mistakes in those that refer to them.
+	// Outputs with mistakes would cause further mistakes in outputs that refer to them.
 	if len(d.errs) > 0 {
 		return nil
 	}
-	c := composition{reading: d, entries: entries, plain: plain, done: make(map[string][]Fragment, len(entries))}
+	c := composition{reading: d, entries: entries, plain: plain, flattened: make(map[string][]Fragment, len(entries))}
 	for _, m := range v.Members {
 		c.flatten(m.Name, nil)
 	}
-	return c.done
+	return c.flattened
 }
 
 // decodeEntry reads one sensitive output, and reports whether it has no mistake. It takes a
 // reference or parts, and nothing else: any other value could be a secret in plain text.
-func (d *reading) decodeEntry(at string, v object.Value) (declared, bool) {
+func (d *reading) decodeEntry(path string, v object.Value) (declared, bool) {
 	before := len(d.errs)
 	if v.Kind != object.KindMap {
-		d.fail(at, "give the key of the secret in the store", "must be a reference, never the value of a secret")
+		d.fail(path, "give the key of the secret in the store", "must be a reference, never the value of a secret")
 		return declared{}, false
 	}
 
@@ -240,21 +240,21 @@ func (d *reading) decodeEntry(at string, v object.Value) (declared, bool) {
 	var e declared
 	store := ""
 	for _, m := range v.Members {
-		field := at + "." + m.Name
+		fieldPath := path + "." + m.Name
 		switch m.Name {
 		case "store":
-			store = d.decodeWord(field, m.Value)
+			store = d.decodeWord(fieldPath, m.Value)
 		case "key":
-			e.reference.Key = d.decodeWord(field, m.Value)
+			e.reference.Key = d.decodeWord(fieldPath, m.Value)
 		case "property":
-			e.reference.Property = d.decodeWord(field, m.Value)
+			e.reference.Property = d.decodeWord(fieldPath, m.Value)
 		case "version":
-			e.reference.Version = d.decodeWord(field, m.Value)
+			e.reference.Version = d.decodeWord(fieldPath, m.Value)
 		case "parts":
 			e.isText = true
-			e.parts = d.decodeParts(field, m.Value)
+			e.parts = d.decodeParts(fieldPath, m.Value)
 		default:
-			d.fail(field, object.Suggest(m.Name, []string{"store", "key", "property", "version", "parts"}), "is not known")
+			d.fail(fieldPath, object.Suggest(m.Name, []string{"store", "key", "property", "version", "parts"}), "is not known")
 		}
 	}
 
@@ -263,61 +263,61 @@ func (d *reading) decodeEntry(at string, v object.Value) (declared, bool) {
 	switch {
 	case len(d.errs) > before:
 	case store != "" && store != "kubernetes" && store != "environment":
-		d.fail(at+".store", "", "must be environment or kubernetes")
+		d.fail(path+".store", "", "must be environment or kubernetes")
 	case e.isText && (e.reference != Reference{} || store != ""):
-		d.fail(at, "", "has both parts and a reference: give one of them")
+		d.fail(path, "", "has both parts and a reference: give one of them")
 	case !e.isText && e.reference.Key == "":
-		d.fail(at, "", "has neither a key nor parts")
+		d.fail(path, "", "has neither a key nor parts")
 	case e.reference.Kubernetes && e.reference.Property == "":
-		d.fail(at, "name the key inside of the Secret", "has no property")
+		d.fail(path, "name the key inside of the Secret", "has no property")
 	case e.reference.Kubernetes && e.reference.Version != "":
-		d.fail(at, "remove it", "has a version, which a Secret of the cluster does not have")
+		d.fail(path, "remove it", "has a version, which a Secret of the cluster does not have")
 	}
 	return e, len(d.errs) == before
 }
 
-// decodeWord returns a text, and reports a value that is no text or empty.
-func (d *reading) decodeWord(at string, v object.Value) string {
+// decodeWord returns a text, and reports a value that is empty or not a text.
+func (d *reading) decodeWord(path string, v object.Value) string {
 	if v.Kind != object.KindString || v.Text == "" {
-		d.fail(at, "", "must be text that is not empty, got a %s", v.Kind)
+		d.fail(path, "", "must be text that is not empty, got a %s", v.Kind)
 	}
 	return v.Text
 }
 
-func (d *reading) decodeParts(at string, v object.Value) []part {
+func (d *reading) decodeParts(path string, v object.Value) []part {
 	if v.Kind != object.KindList {
-		d.fail(at, "", "must be a list, got a %s", v.Kind)
+		d.fail(path, "", "must be a list, got a %s", v.Kind)
 		return nil
 	}
 	out := make([]part, 0, len(v.Items))
 	for n, item := range v.Items {
-		out = append(out, d.decodePart(fmt.Sprintf("%s[%d]", at, n), item))
+		out = append(out, d.decodePart(fmt.Sprintf("%s[%d]", path, n), item))
 	}
 	return out
 }
 
-func (d *reading) decodePart(at string, v object.Value) part {
+func (d *reading) decodePart(path string, v object.Value) part {
 	var p part
 	text, isText := v.Get("text")
 	ref, isRef := v.Get("ref")
 	escape, escaped := v.Get("escape")
 	for _, m := range v.Members {
 		if !slices.Contains([]string{"text", "ref", "escape"}, m.Name) {
-			d.fail(at+"."+m.Name, "", "is not known")
+			d.fail(path+"."+m.Name, "", "is not known")
 		}
 	}
 	switch {
 	case isText == isRef:
-		d.fail(at, "", "must be either text or ref")
+		d.fail(path, "", "must be either text or ref")
 	case isText && escaped:
-		d.fail(at+".escape", "escape is for ref", "cannot be combined with text")
+		d.fail(path+".escape", "escape is for ref", "cannot be combined with text")
 	case isText && text.Kind != object.KindString:
-		d.fail(at+".text", "", "must be text, got a %s", text.Kind)
+		d.fail(path+".text", "", "must be text, got a %s", text.Kind)
 	case isRef:
-		p.ref = d.decodeWord(at+".ref", ref)
+		p.ref = d.decodeWord(path+".ref", ref)
 		p.escape = escaped
 		if escaped && escape.Text != "url" {
-			d.fail(at+".escape", "", "must be url")
+			d.fail(path+".escape", "", "must be url")
 		}
 	}
 	p.text = text.Text
