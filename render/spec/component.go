@@ -17,34 +17,34 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Component is what the objects of a component are built of: exactly one of Manifests,
+// Component describes the source of the objects of a component: exactly one of Manifests,
 // Kustomize and Helm is set.
 type Component struct {
-	// Pos is the line of the field that says how it is built.
+	// Pos is the line of the field manifests, kustomize, helm or artifact.
 	Pos object.Pos
 	// Path leads to that field in the document.
 	Path object.Path
-	// Source holds the files; where its Type is "", they are those of the project, and
-	// paths are relative to the folder of the document.
+	// Source holds the files. If its Type is "", they are files of the project, and paths
+	// are relative to the folder of the document.
 	Source    CueRef
 	Manifests *Manifests
 	Kustomize *Kustomize
 	Helm      *Helm
-	// Substitute are the values of ${NAME} in the objects, nil where none are replaced; names
-	// without a value become what SubstituteUnknown says, such as UnknownEmpty.
+	// Substitute are the values of ${NAME} in the objects, or nil if none are replaced.
+	// SubstituteUnknown decides about names without a value, such as UnknownEmpty.
 	Substitute        map[string]string
 	SubstituteUnknown string
-	// OfUnit marks what an engine such as Argo CD applies. Objects with metadata.generateName are
-	// accepted, and get a name that says so. The text of Manifests is made of a template, and all of
-	// its objects are where that is.
+	// OfUnit marks a component that an engine such as Argo CD applies. Objects with
+	// metadata.generateName are accepted, and get a name that says so. The text of Manifests is
+	// made of a template, and all of its objects have the position of the text.
 	OfUnit bool
 }
 
 // Text is a string of a document, such as a path.
 type Text struct {
 	Text string
-	// Pos is that of the first character of a block scalar; later lines are indented by
-	// Indent.
+	// Pos is the position of the first character of a block scalar; later lines are
+	// indented by Indent.
 	Pos    object.Pos
 	Indent int
 }
@@ -61,8 +61,8 @@ type Manifests struct {
 type Kustomize struct {
 	// Path is the folder of the kustomization, in Source.
 	Path Text
-	// Fields are fields of a kustomization that is laid over that of Path: the names are
-	// those of [KustomizeFields], the rest is as it was written.
+	// Fields are fields of a kustomization that is laid over the one at Path. The names are
+	// in [KustomizeFields], and the values are unchanged.
 	Fields object.Value
 	// EnableHelm allows helmCharts.
 	EnableHelm bool
@@ -94,9 +94,9 @@ type Helm struct {
 	// Chart is the path of a folder or an archive in Source, a reference oci://…, or the
 	// name of a chart of Repo.
 	Chart Text
-	// Repo is the URL of an HTTP repository; "" if there is none.
+	// Repo is the URL of an HTTP repository, or "".
 	Repo Text
-	// Version is one or a range; "" is the latest one that is no prerelease.
+	// Version is a version or a range; "" is the latest version that is not a prerelease.
 	Version       Text
 	PullSecretRef string
 	Verify        *Verify
@@ -105,9 +105,9 @@ type Helm struct {
 	ValuesFiles []Text
 	// Sets are arguments of the command line, or of an engine, which win over Values.
 	Sets []HelmSet
-	// ReleaseName is that of the spec where it is "".
+	// ReleaseName is "" for the name of the spec.
 	ReleaseName string
-	// Namespace is that of the context where it is "".
+	// Namespace is "" for the namespace of the context.
 	Namespace   string
 	SkipCRDs    bool
 	APIVersions []string
@@ -125,16 +125,16 @@ func KustomizeFields() []string {
 	}
 }
 
-// componentKinds returns the fields that say how a component is built.
+// componentKinds returns the fields of which a component has exactly one.
 func componentKinds() []string { return []string{"artifact", "helm", "kustomize", "manifests"} }
 
-// DecodeComponent reads how a component is built; at leads to v in its document, and blocks
-// are as in [Manifest].
+// DecodeComponent decodes the component v, which stands at the path at in its document. The argument
+// blocks is like [Manifest].Blocks.
 func DecodeComponent(v object.Value, at object.Path, blocks map[object.Pos]Block) (Component, object.Errors) {
 	d := &decoder{blocks: blocks}
 	c := Component{Pos: v.Pos, Path: at}
 
-	// One of the fields says how the component is built.
+	// One of the fields decides the kind of component.
 	var given []string
 	for _, kind := range componentKinds() {
 		if m, ok := v.Get(kind); ok && m.Kind != object.KindNull {
@@ -144,32 +144,33 @@ func DecodeComponent(v object.Value, at object.Path, blocks map[object.Pos]Block
 		}
 	}
 
-	// A field that is unknown at the root may be one of a kind.
+	// A field that is unknown at the root may belong below a kind.
 	table := builtTable()
 	if len(at) == 1 { // A Component has more beside it.
 		table = ownBuiltTable()
 	}
-	p := d.hold(table, v, at)
+	p := d.check(table, v, at)
 	for _, e := range d.Errs {
 		name := e.Path[strings.LastIndex(e.Path, ".")+1:]
 		switch kind := kindOf(name); {
 		case !strings.HasPrefix(e.Err.Error(), "unknown field"):
 		case slices.Contains(given, "helm") && strings.HasPrefix(e.Pos.File, "--"):
 			e.Hint = "a value of the chart is set as helm.values.NAME=VALUE"
-		case kind != "" && e.Path == at.Append(object.Field(name)).String() && (len(given) == 0 || slices.Contains(given, kind)):
+		case kind == "" || e.Path != at.Append(object.Field(name)).String():
+		case len(given) == 0 || slices.Contains(given, kind):
 			e.Hint = fmt.Sprintf("it goes under %s: {%s: …}", kind, name)
 		}
 	}
 
 	// An artifact is a source with manifests.
-	c.Source = p.at("source").cueRef()
-	c.Manifests = p.at("manifests").manifests()
-	c.Kustomize = p.at("kustomize").kustomize()
-	c.Helm = p.at("helm").helm(c.Source.Type != "")
+	c.Source = p.child("source").cueRef()
+	c.Manifests = p.child("manifests").manifests()
+	c.Kustomize = p.child("kustomize").kustomize()
+	c.Helm = p.child("helm").helm(c.Source.Type != "")
 	c.Substitute = p.Texts("substitute")
-	c.SubstituteUnknown = cmp.Or(p.at("substituteUnknown").Text, UnknownEmpty)
-	if a := p.at("artifact"); a.Given() {
-		if source := p.at("source"); source.Given() {
+	c.SubstituteUnknown = cmp.Or(p.child("substituteUnknown").Text, UnknownEmpty)
+	if a := p.child("artifact"); a.Given() {
+		if source := p.child("source"); source.Given() {
 			source.Fail("remove it: ref of the artifact is its source", "an artifact has no source beside it")
 		}
 		c.Source = a.artifact()
@@ -179,7 +180,7 @@ func DecodeComponent(v object.Value, at object.Path, blocks map[object.Pos]Block
 	// A component is built in exactly one way.
 	switch {
 	case len(given) > 1:
-		p.at(given[1]).Fail("make two components of it", "a component is built in one way, and this one has %s", strings.Join(given, " and "))
+		p.child(given[1]).Fail("make two components of it", "a component is built in one way, and this one has %s", strings.Join(given, " and "))
 	case len(given) == 0 && p.Given():
 		p.Fail("write one of them: manifests: {paths: [./deploy]}, kustomize: {path: .}, helm: {chart: …} or artifact: {ref: oci://…}",
 			"expected one of %s", strings.Join(componentKinds(), ", "))
@@ -187,15 +188,16 @@ func DecodeComponent(v object.Value, at object.Path, blocks map[object.Pos]Block
 	return c, d.Errs
 }
 
-// kindOf returns the kind of component that is the only one with a field of this name, or "" if
-// there is none.
+// kindOf returns the only kind of component that has a field of this name, or "" if several kinds
+// or none have it.
 func kindOf(name string) (kind string) {
-	for _, of := range builtTable().Fields {
-		if slices.Contains(componentKinds(), of.Name) && slices.ContainsFunc(of.Fields, func(f document.Field) bool { return f.Name == name }) {
+	for _, field := range builtTable().Fields {
+		hasName := slices.ContainsFunc(field.Fields, func(f document.Field) bool { return f.Name == name })
+		if slices.Contains(componentKinds(), field.Name) && hasName {
 			if kind != "" {
 				return ""
 			}
-			kind = of.Name
+			kind = field.Name
 		}
 	}
 	return kind
@@ -209,24 +211,24 @@ func (p part) inside() Text {
 	case path.IsAbs(p.Text):
 		p.Fail("write a path relative to this file, or in the source", "%q is absolute", p.Text)
 	}
-	return p.where()
+	return p.asText()
 }
 
 // paths returns the paths of a list, in a source.
 func (p part) paths(name string) []Text {
 	var out []Text
-	for _, item := range p.items(name) {
+	for _, item := range p.children(name) {
 		out = append(out, item.inside())
 	}
 	return out
 }
 
-// manifests decodes a component of manifests. It returns nil if this is none.
+// manifests decodes a component of manifests, or returns nil if the field is not given.
 func (p part) manifests() *Manifests {
 	if !p.Given() {
 		return nil
 	}
-	out := &Manifests{Inline: p.at("inline").where(), Paths: p.paths("paths")}
+	out := &Manifests{Inline: p.child("inline").asText(), Paths: p.paths("paths")}
 	if out.Inline.Text == "" && len(out.Paths) == 0 {
 		p.Fail("write inline: | with YAML below it, or paths: [./deploy]", "holds neither inline nor paths")
 	}
@@ -235,51 +237,55 @@ func (p part) manifests() *Manifests {
 
 // artifact returns the source of a component that is an artifact.
 func (p part) artifact() CueRef {
-	ref := CueRef{Type: RefType(reftype.OCI), TypePos: p.Pos, Pos: p.Pos, PullSecretRef: p.at("pullSecretRef", "name").Text, Verify: p.verify()}
-	ref.Ref, ref.RefPos = p.text("ref")
-	ref.Path, ref.PathPos = p.text("path")
+	ref := CueRef{
+		Type: RefType(reftype.OCI), TypePos: p.Pos, Pos: p.Pos,
+		PullSecretRef: p.child("pullSecretRef", "name").Text, Verify: p.verify(),
+	}
+	ref.Ref, ref.RefPos = p.textAndPos("ref")
+	ref.Path, ref.PathPos = p.textAndPos("path")
 	return ref
 }
 
-// kustomize decodes a component of kustomize. It returns nil if this is none.
+// kustomize decodes a component of kustomize, or returns nil if the field is not given.
 func (p part) kustomize() *Kustomize {
 	if !p.Given() {
 		return nil
 	}
-	out := &Kustomize{Path: p.at("path").inside(), EnableHelm: p.Flag("enableHelm"), AnyPath: p.at("loadRestrictor").Text == "none"}
-	laid := object.Value{Kind: object.KindMap, Pos: p.Pos}
+	out := &Kustomize{Path: p.child("path").inside(), EnableHelm: p.Flag("enableHelm"), AnyPath: p.child("loadRestrictor").Text == "none"}
+	overlay := object.Value{Kind: object.KindMap, Pos: p.Pos}
 	for _, name := range KustomizeFields() {
 		if i := slices.IndexFunc(p.Members, func(m object.Member) bool { return m.Name == name }); i >= 0 {
-			laid.Members = append(laid.Members, p.Members[i])
+			overlay.Members = append(overlay.Members, p.Members[i])
 		}
 	}
-	if len(laid.Members) > 0 {
-		out.Fields = laid
+	if len(overlay.Members) > 0 {
+		out.Fields = overlay
 	}
 	return out
 }
 
-// helm decodes a component of Helm. It returns nil if this is none. The argument source reports
-// whether the component has a source.
+// helm decodes a component of Helm, or returns nil if the field is not given. The argument source
+// reports whether the component has a source.
 func (p part) helm(source bool) *Helm {
 	if !p.Given() {
 		return nil
 	}
 	out := &Helm{
-		Chart: p.at("chart").where(), Repo: p.at("repo").where(), Version: p.at("version").where(), Values: p.Field("values"),
-		ValuesFiles: p.paths("valuesFiles"), SkipCRDs: p.Flag("skipCRDs"), Namespace: p.at("namespace").Text, ReleaseName: p.at("releaseName").Text,
-		Hooks: cmp.Or(p.at("hooks").Text, HooksWaves), APIVersions: p.Words("apiVersions"),
-		PullSecretRef: p.at("pullSecretRef", "name").Text, Verify: p.verify(),
+		Chart: p.child("chart").asText(), Repo: p.child("repo").asText(), Version: p.child("version").asText(),
+		Values: p.Field("values"), ValuesFiles: p.paths("valuesFiles"), SkipCRDs: p.Flag("skipCRDs"),
+		Namespace: p.child("namespace").Text, ReleaseName: p.child("releaseName").Text,
+		Hooks: cmp.Or(p.child("hooks").Text, HooksWaves), APIVersions: p.Words("apiVersions"),
+		PullSecretRef: p.child("pullSecretRef", "name").Text, Verify: p.verify(),
 	}
 
-	for _, item := range p.items("postRenderers") {
+	for _, item := range p.children("postRenderers") {
 		if k := item.Field("kustomize"); k.Kind == object.KindMap {
 			out.PostRenderers = append(out.PostRenderers, k)
 		}
 	}
 
 	// A repository of charts is a URL.
-	chart, repo := p.at("chart"), p.at("repo")
+	chart, repo := p.child("chart"), p.child("repo")
 	if repo.Given() && !strings.HasPrefix(repo.Text, "https://") && !strings.HasPrefix(repo.Text, "http://") {
 		hint := "write the URL of the folder that holds index.yaml, https://…"
 		if strings.HasPrefix(repo.Text, "oci://") {
@@ -288,7 +294,7 @@ func (p part) helm(source bool) *Helm {
 		repo.Fail(hint, "%q is not the URL of a chart repository", repo.Text)
 	}
 
-	// A chart of a folder comes from the source, and any other does not.
+	// A chart of a folder comes from the source, and any other chart does not.
 	local := !repo.Given() && !strings.HasPrefix(chart.Text, "oci://")
 	switch {
 	case local && strings.Contains(chart.Text, "://"):
@@ -296,7 +302,7 @@ func (p part) helm(source bool) *Helm {
 	case local && path.IsAbs(chart.Text):
 		chart.inside()
 	case local && out.Version.Text != "":
-		p.at("version").Fail("remove it, or name the repository in repo", "a chart of a folder has no version to choose")
+		p.child("version").Fail("remove it, or name the repository in repo", "a chart of a folder has no version to choose")
 	case local && (out.PullSecretRef != "" || out.Verify != nil):
 		p.Fail("write it in source", "a chart of a folder has neither pullSecretRef nor verify of its own")
 	case !local && source:
@@ -305,13 +311,13 @@ func (p part) helm(source bool) *Helm {
 	return out
 }
 
-// decodeComponent decodes a Component document. How it is built is decoded after environments were
-// merged over it, see [DecodeComponent].
+// decodeComponent decodes a Component document. The component itself is decoded after environments
+// were merged over it, see [DecodeComponent].
 func (d *decoder) decodeComponent(v object.Value) Transform {
-	doc := d.hold(componentTable(), v, nil)
+	doc := d.check(componentTable(), v, nil)
 	t := Transform{Kind: KindComponent, Pos: v.Pos, Blocks: d.blocks}
 	t.Name, t.Namespace, t.NamePos = doc.metadata(v)
-	doc.at("spec").decodeShared(&t)
+	doc.child("spec").decodeShared(&t)
 	spec, _ := v.Get("spec")
 	t.Component = object.Value{Kind: spec.Kind, Pos: spec.Pos}
 	ofSpec := kinds.OfSpec()
@@ -333,19 +339,19 @@ type Overlay struct {
 	DependsOn []object.Dependency
 	ReadyWhen []object.Ready
 	Needs     []object.Need
-	// Apply has the policies that are set; "" and nil leave those of the object.
+	// Apply has the policies that are set; "" and nil keep the policies of the object.
 	Apply object.Apply
-	// Patch is a strategic merge patch (a map) or a list of operations of RFC 6902; of
-	// KindNone if there is none.
+	// Patch is a strategic merge patch (a map), a list of operations of RFC 6902, or of
+	// KindNone.
 	Patch object.Value
 
-	// Others are the objects of the spec that the overlay was laid over before: those of the
-	// resources of a workload. If it selected one of them, it is Found.
+	// Others are objects of the spec to which the overlay was applied before: the objects of
+	// the resources of a workload. Found is set if it selected one of them.
 	Others []object.Ref
 	Found  bool
 }
 
-// Selector selects objects of a spec: all that is given must match. Texts are patterns of
+// Selector selects objects of a spec: all fields that are given must match. Texts are patterns of
 // path.Match.
 type Selector struct {
 	Pos                          object.Pos
@@ -355,7 +361,10 @@ type Selector struct {
 
 // Matches reports whether o is selected.
 func (s Selector) Matches(o object.Object) bool {
-	for _, field := range [...]struct{ pattern, text string }{{s.Kind, o.Kind()}, {s.Name, o.Name()}, {s.Namespace, o.Namespace()}, {s.Group, o.Group()}} {
+	fields := [...]struct{ pattern, text string }{
+		{s.Kind, o.Kind()}, {s.Name, o.Name()}, {s.Namespace, o.Namespace()}, {s.Group, o.Group()},
+	}
+	for _, field := range fields {
 		if ok, err := path.Match(field.pattern, field.text); field.pattern != "" && (err != nil || !ok) {
 			return false
 		}
@@ -369,16 +378,16 @@ func (s Selector) Matches(o object.Object) bool {
 	return true
 }
 
-// Overlays returns the field overlays of a part of a document that another decoder reads, with its
-// block scalars. It is that of the spec called name.
+// Overlays returns the field overlays of the spec called name, for a document that another decoder
+// reads, with the block scalars of that document.
 func Overlays(p document.Part, blocks map[object.Pos]Block, name string) []Overlay {
 	return part{p, blocks}.overlays(name)
 }
 
-// overlays returns what is laid over the objects of a spec called name.
+// overlays returns the overlays of a spec called name.
 func (p part) overlays(name string) []Overlay {
 	var out []Overlay
-	for _, item := range p.items("overlays") {
+	for _, item := range p.children("overlays") {
 		out = append(out, item.overlay(name))
 		if len(item.Members) < 2 {
 			item.Fail("write what is laid over: readyWhen, dependsOn, needs, apply or patch", "lays nothing over what it selects")
@@ -389,50 +398,55 @@ func (p part) overlays(name string) []Overlay {
 
 // overlay decodes one overlay of a spec called name.
 func (p part) overlay(name string) Overlay {
-	s := p.at("select")
+	s := p.child("select")
 	out := Overlay{Pos: p.Pos, Path: p.Path, Patch: p.Field("patch"), Select: Selector{
-		Pos: s.Pos, Kind: s.at("kind").Text, Name: s.at("name").Text, Namespace: s.at("namespace").Text, Group: s.at("group").Text, Labels: s.Texts("labels"),
+		Pos: s.Pos, Kind: s.child("kind").Text, Name: s.child("name").Text,
+		Namespace: s.child("namespace").Text, Group: s.child("group").Text, Labels: s.Texts("labels"),
 	}}
 	if s.Given() && len(s.Members) == 0 {
 		s.Fail("write one of kind, name, namespace, group, labels; name: \"*\" selects all", "selects nothing")
 	}
 
 	// A dependency is a node of this spec, a node of another, or another spec.
-	for _, item := range p.items("dependsOn") {
-		of, node, full := strings.Cut(item.Text, "/")
+	for _, item := range p.children("dependsOn") {
+		spec, node, full := strings.Cut(item.Text, "/")
 		if !full {
-			of = name
+			spec = name
 			node = item.Text
 		}
-		if of == "" || node == "" && !full || strings.ContainsAny(of+node, "/ \t\r\n") {
+		empty := spec == "" || (node == "" && !full)
+		if empty || strings.ContainsAny(spec+node, "/ \t\r\n") {
 			item.Fail("", "%q is no node: expected a node of this spec (\"node\"), of another (\"spec/node\"), or a spec (\"spec/\")", item.Text)
 			continue
 		}
-		out.DependsOn = append(out.DependsOn, object.Dependency{ID: object.MakeID(of, node), Pos: item.Pos})
+		out.DependsOn = append(out.DependsOn, object.Dependency{ID: object.MakeID(spec, node), Pos: item.Pos})
 	}
-	for _, item := range p.items("readyWhen") {
+	for _, item := range p.children("readyWhen") {
 		out.ReadyWhen = append(out.ReadyWhen, item.ready())
 	}
-	for _, item := range p.items("needs") {
+	for _, item := range p.children("needs") {
 		out.Needs = append(out.Needs, object.Need{
-			APIVersion: item.at("apiVersion").Text, Kind: item.at("kind").Text, Namespace: item.at("namespace").Text,
-			Name: item.at("name").Text, Ready: item.at("ready").Text, Pos: item.Pos,
+			APIVersion: item.child("apiVersion").Text, Kind: item.child("kind").Text, Namespace: item.child("namespace").Text,
+			Name: item.child("name").Text, Ready: item.child("ready").Text, Pos: item.Pos,
 		})
 	}
 
 	// A field of apply that is not given changes nothing.
-	a := p.at("apply")
-	out.Apply = object.Apply{Mode: a.at("mode").Text, Conflict: a.at("conflict").Text, Adopt: a.at("adopt").Text, Deletion: a.at("deletion").Text}
-	if a.at("prune").Given() {
+	a := p.child("apply")
+	out.Apply = object.Apply{
+		Mode: a.child("mode").Text, Conflict: a.child("conflict").Text,
+		Adopt: a.child("adopt").Text, Deletion: a.child("deletion").Text,
+	}
+	if a.child("prune").Given() {
 		prune := a.Flag("prune")
 		out.Apply.Prune = &prune
 	}
 
 	// Some operations of a patch need a place or a value.
-	for _, op := range p.items("patch") {
+	for _, op := range p.children("patch") {
 		for name, kinds := range map[string][]string{"from": {"copy", "move"}, "value": {"add", "replace", "test"}} {
-			if !op.at(name).Given() && slices.Contains(kinds, op.at("op").Text) {
-				op.at(name).Fail("", "is missing")
+			if !op.child(name).Given() && slices.Contains(kinds, op.child("op").Text) {
+				op.child(name).Fail("", "is missing")
 			}
 		}
 	}

@@ -13,24 +13,24 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Bounds of one document. They keep a small file from becoming a large value.
+// The limits of one document. They keep a small file from becoming a large value.
 const (
-	// maxDepth is how deep maps and lists may nest.
+	// maxDepth limits the nesting of maps and lists.
 	maxDepth = 128
-	// maxSize is how many values a document may hold, aliases expanded, and how many
-	// the aliases of all documents of a file may add; a long text counts as one for
+	// maxSize limits the values of a document, aliases expanded, and the values that
+	// the aliases of all documents of a file add; a long text counts as one value for
 	// every textUnit bytes.
 	maxSize  = 1_000_000
 	textUnit = 64
-	// maxErrors is how many mistakes of a document are kept; more are of no use.
+	// maxErrors limits the mistakes that are kept of a document.
 	maxErrors = 100
 )
 
-// Block is where the text of a block scalar stands.
+// Block is the place of the text of a block scalar.
 type Block struct {
 	// Pos is the position of the first character of the text.
 	Pos object.Pos
-	// Indent is how many columns every line is indented by.
+	// Indent is the number of columns that every line is indented by.
 	Indent int
 }
 
@@ -40,27 +40,27 @@ type converter struct {
 	// base is the line at which the library began to count.
 	base int
 	errs object.Errors
-	// words are mistakes in documents that kubectl reads too.
-	words object.Errors
+	// kubectlErrs are mistakes in documents that kubectl reads too.
+	kubectlErrs object.Errors
 	// blocks are the block scalars by the position of their indicator.
 	blocks map[object.Pos]Block
-	// done holds what the targets of aliases became, so that an alias costs
+	// converted holds the values of the targets of aliases, so that an alias costs
 	// nothing: values are never changed.
-	done map[*yaml.Node]sized
-	// open are the nodes above the present one that carry an anchor.
-	open map[*yaml.Node]bool
-	// total is how many values were made so far, aliases expanded. No walk over the
-	// document costs more: an alias that exceeds the limit is never put in place.
+	converted map[*yaml.Node]sized
+	// openAnchors are the nodes with an anchor around the present node.
+	openAnchors map[*yaml.Node]bool
+	// total counts the values that were made so far, aliases expanded. No walk over the
+	// document costs more: an alias that exceeds the limit is never expanded.
 	total int
-	// aliased is how many of them the aliases of the file added.
+	// aliased counts the values that the aliases of the file added.
 	aliased *int
 	full    bool
-	// values is true in values that Helm might read, and chart below a key called helm.
+	// values is true in values that Helm might read, chart below a key called helm.
 	values, chart bool
 }
 
-// sized is a value, how much it holds with aliases expanded, and how deep it
-// nests.
+// sized is a value with the number of values in it, aliases expanded, and the depth of its
+// nesting.
 type sized struct {
 	value  object.Value
 	size   int
@@ -76,7 +76,7 @@ func (s *sized) add(e sized) {
 func newConverter(t *text, base int) *converter {
 	return &converter{
 		text: t, base: base, values: t.values, aliased: &t.aliased, blocks: map[object.Pos]Block{},
-		done: map[*yaml.Node]sized{}, open: map[*yaml.Node]bool{},
+		converted: map[*yaml.Node]sized{}, openAnchors: map[*yaml.Node]bool{},
 	}
 }
 
@@ -88,7 +88,7 @@ func (c *converter) fail(pos object.Pos, hint, format string, args ...any) {
 
 func (c *converter) pos(n *yaml.Node) object.Pos { return c.text.pos(c.base+n.Line-1, n.Column) }
 
-// convert returns the value of n, with how many values it holds.
+// convert returns the value of n, with its size.
 func (c *converter) convert(n *yaml.Node, depth int) sized {
 	if c.checkDepth(n, depth) {
 		return sized{size: 1}
@@ -99,8 +99,8 @@ func (c *converter) convert(n *yaml.Node, depth int) sized {
 		return c.convertAlias(n, depth)
 	}
 	if n.Anchor != "" {
-		c.open[n] = true
-		defer delete(c.open, n)
+		c.openAnchors[n] = true
+		defer delete(c.openAnchors, n)
 	}
 
 	// A long text counts as several values.
@@ -110,7 +110,7 @@ func (c *converter) convert(n *yaml.Node, depth int) sized {
 	case yaml.ScalarNode:
 		c.fillScalar(n, &v.value)
 	case yaml.SequenceNode:
-		c.refuseTag(n, "!!seq")
+		c.checkTag(n, "!!seq")
 		v.value.Kind = object.KindList
 		v.value.Items = make([]object.Value, 0, len(n.Content))
 		for _, item := range n.Content {
@@ -119,21 +119,21 @@ func (c *converter) convert(n *yaml.Node, depth int) sized {
 			v.add(e)
 		}
 	case yaml.MappingNode:
-		c.refuseTag(n, "!!map")
+		c.checkTag(n, "!!map")
 		c.fillMap(n, depth, &v)
 	default:
 		// Documents have one node below them, and aliases are done above.
 	}
 
-	// What an anchor holds is kept for its aliases.
+	// The value of an anchor is kept for its aliases.
 	c.checkSize(n)
 	if n.Anchor != "" {
-		c.done[n] = v
+		c.converted[n] = v
 	}
 	return v
 }
 
-// checkDepth reports whether n nests too deep, and adds the mistake once.
+// checkDepth reports whether n nests too deep, and adds the mistake once per document.
 func (c *converter) checkDepth(n *yaml.Node, depth int) bool {
 	if depth <= maxDepth {
 		return false
@@ -145,31 +145,31 @@ func (c *converter) checkDepth(n *yaml.Node, depth int) bool {
 	return true
 }
 
-// checkSize reports whether the document is too large at n, or what aliases add to its file,
-// and adds the mistake once.
+// checkSize reports whether the document, or the aliases of its file, exceed the limit at n, and
+// adds the mistake once per document.
 func (c *converter) checkSize(n *yaml.Node) bool {
-	what := "document holds"
+	holder := "document holds"
 	switch {
 	case c.total > maxSize:
 	case n.Kind == yaml.AliasNode && *c.aliased > maxSize:
-		what = "aliases of this file add"
+		holder = "aliases of this file add"
 	default:
 		return false
 	}
 	if !c.full {
 		c.full = true
-		c.fail(c.pos(n), "", "the %s more than %d values, which no flag allows; aliases count as often as they are used", what, maxSize)
+		c.fail(c.pos(n), "", "the %s more than %d values, which no flag allows; aliases count as often as they are used", holder, maxSize)
 	}
 	return true
 }
 
-// convertAlias returns the value that an alias leads to.
+// convertAlias returns the value of the target of an alias.
 func (c *converter) convertAlias(n *yaml.Node, depth int) sized {
-	if c.open[n.Alias] {
+	if c.openAnchors[n.Alias] {
 		c.fail(c.pos(n), "", "an anchor contains itself")
 		return sized{size: 1}
 	}
-	if v, ok := c.done[n.Alias]; ok {
+	if v, ok := c.converted[n.Alias]; ok {
 		if c.checkDepth(n, depth+v.height) {
 			return sized{size: 1}
 		}
@@ -183,12 +183,12 @@ func (c *converter) convertAlias(n *yaml.Node, depth int) sized {
 	return c.convert(n.Alias, depth)
 }
 
-// fillMap fills v with the members of n. Those written in place win over those of merge keys, and
-// earlier merged maps over later ones.
+// fillMap fills v with the members of n. Members that are written in place win over members of merge
+// keys, and earlier merged maps over later maps.
 func (c *converter) fillMap(n *yaml.Node, depth int, v *sized) {
 	v.value.Kind = object.KindMap
 	v.value.Members = make([]object.Member, 0, len(n.Content)/2)
-	known := make(map[string]object.Pos, len(n.Content)/2)
+	names := make(map[string]object.Pos, len(n.Content)/2)
 	var merges []*yaml.Node
 
 	// Members that are written in place come first.
@@ -205,7 +205,7 @@ func (c *converter) fillMap(n *yaml.Node, depth int, v *sized) {
 
 		// A name is written once.
 		pos := c.pos(key)
-		if first, twice := known[name]; twice {
+		if first, isSecond := names[name]; isSecond {
 			if name == "apiVersion" && pos.Column == 1 {
 				c.fail(pos, `a second document begins with a line "---"`, "key %q is written twice, first at line %d", name, first.Line)
 				break
@@ -213,11 +213,11 @@ func (c *converter) fillMap(n *yaml.Node, depth int, v *sized) {
 			c.fail(pos, "", "key %q is written twice, first at line %d", name, first.Line)
 			continue
 		}
-		known[name] = pos
+		names[name] = pos
 
-		// In the values of a chart, keys are those of Helm.
+		// Values of a chart follow the rules of Helm.
 		values, chart := c.values, c.chart
-		c.values = values || chart && name == "values"
+		c.values = values || (chart && name == "values")
 		c.chart = name == "helm"
 		e := c.convert(value, depth+1)
 		c.values, c.chart = values, chart
@@ -225,39 +225,39 @@ func (c *converter) fillMap(n *yaml.Node, depth int, v *sized) {
 		v.value.Members = append(v.value.Members, object.Member{Name: name, Pos: pos, Value: e.value})
 	}
 
-	// Merge keys add what is not written in place.
+	// Merge keys add the other members.
 	for _, m := range merges {
-		c.merge(m, depth, known, v)
+		c.merge(m, depth, names, v)
 	}
 }
 
-// merge adds the members of a merge key that are not known yet.
-func (c *converter) merge(n *yaml.Node, depth int, known map[string]object.Pos, v *sized) {
-	from := c.convert(n, depth+1)
-	maps := []object.Value{from.value}
-	if from.value.Kind == object.KindList {
-		maps = from.value.Items
+// merge adds the members of a merge key that are not in names.
+func (c *converter) merge(n *yaml.Node, depth int, names map[string]object.Pos, v *sized) {
+	merged := c.convert(n, depth+1)
+	maps := []object.Value{merged.value}
+	if merged.value.Kind == object.KindList {
+		maps = merged.value.Items
 	}
-	v.add(from)
+	v.add(merged)
 	for _, m := range maps {
 		if m.Kind == object.KindNone {
-			return // an alias that was refused
+			return // The alias was rejected.
 		}
 		if m.Kind != object.KindMap {
 			c.fail(c.pos(n), "", "<< expects a map or a list of maps, got a %s", m.Kind)
 			return
 		}
 		for _, member := range m.Members {
-			if _, have := known[member.Name]; have {
+			if _, have := names[member.Name]; have {
 				continue
 			}
-			known[member.Name] = member.Pos
+			names[member.Name] = member.Pos
 			v.value.Members = append(v.value.Members, member)
 		}
 	}
 }
 
-// key returns the name of a member. It reports false, and adds the mistake, if the key is no text.
+// key returns the name of a member. It reports false, and adds the mistake, if the key is not text.
 func (c *converter) key(n *yaml.Node) (string, bool) {
 	target := n
 	if n.Kind == yaml.AliasNode {
@@ -284,27 +284,28 @@ func (c *converter) key(n *yaml.Node) (string, bool) {
 	return "", false
 }
 
-// isTextForHelm reports whether Helm takes a key that is a number or a bool for its text, as it
-// does not for 0x10, 1_000 and 1.50.
+// isTextForHelm reports whether Helm reads a key that is a number or a bool as text: it does not for
+// 0x10, 1_000 and 1.50.
 func isTextForHelm(key string) bool {
 	n, err := strconv.ParseInt(key, 10, 64)
-	return key == "true" || key == "false" || err == nil && strconv.FormatInt(n, 10) == key
+	isInteger := err == nil && strconv.FormatInt(n, 10) == key
+	return key == "true" || key == "false" || isInteger
 }
 
 // visibleName returns the name of a key without characters at its ends that an editor does not
 // show, or shows as a space. It reports such characters.
-func (c *converter) visibleName(at, key *yaml.Node) string {
+func (c *converter) visibleName(node, key *yaml.Node) string {
 	name := strings.TrimFunc(key.Value, isBlank)
 	if name == key.Value || name == "" || !plain(key) {
 		return key.Value
 	}
-	odd := []rune(strings.Replace(key.Value, name, "", 1))[0]
-	c.fail(c.pos(at), "write "+strconv.Quote(name), "the key has an invisible character (%U)", odd)
+	invisible := []rune(strings.Replace(key.Value, name, "", 1))[0]
+	c.fail(c.pos(node), "write "+strconv.Quote(name), "the key has an invisible character (%U)", invisible)
 	return name
 }
 
-// isBlank reports whether a character is invisible, or looks like a space and is none in
-// YAML.
+// isBlank reports whether a character is invisible, or looks like a space that YAML does not
+// accept.
 func isBlank(r rune) bool {
 	switch r {
 	case '\u00a0', '\u2002', '\u2003', '\u2009', '\u200b', '\u200c', '\u200d', '\u202f', '\u2060', '\u3000', '\ufeff':
@@ -313,9 +314,9 @@ func isBlank(r rune) bool {
 	return false
 }
 
-// refuseTag refuses tags that are not of JSON. A tag may be a text that begins with an exclamation
+// checkTag rejects tags that JSON does not have. A tag may be a text that begins with an exclamation
 // mark.
-func (c *converter) refuseTag(n *yaml.Node, want string) {
+func (c *converter) checkTag(n *yaml.Node, want string) {
 	if n.ShortTag() != want {
 		c.fail(c.pos(n), "remove the tag, or quote the text", "a tag is not supported here")
 	}

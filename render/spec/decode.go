@@ -12,8 +12,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// decoder reads one document: the tables of render/document/kinds say what its fields may
-// be, and the rest is checked here.
+// decoder reads one document: the tables of render/document/kinds define its fields, and the other
+// rules are checked here.
 type decoder struct {
 	document.Decoder
 
@@ -25,23 +25,23 @@ func mistake(pos object.Pos, path object.Path, hint, format string, args ...any)
 	return document.Mistake(pos, path, hint, format, args...)
 }
 
-// part is a part of a document that was held against its table.
+// part is a part of a document that was checked against its table.
 type part struct {
 	document.Part
 
 	blocks map[object.Pos]Block
 }
 
-// hold decodes v, which is at path in its document, and returns what is right of it.
-func (d *decoder) hold(table document.Field, v object.Value, path object.Path) part {
+// check decodes v, which is at path in its document, and returns the valid parts of it.
+func (d *decoder) check(table document.Field, v object.Value, path object.Path) part {
 	return part{d.Hold(table, v, path), d.blocks}
 }
 
-// at returns the part at the end of names.
-func (p part) at(names ...string) part { return part{p.At(names...), p.blocks} }
+// child returns the part at the end of names.
+func (p part) child(names ...string) part { return part{p.At(names...), p.blocks} }
 
-// items returns the items of a list that are right.
-func (p part) items(name string) []part {
+// children returns the valid items of a list.
+func (p part) children(name string) []part {
 	var out []part
 	for _, item := range p.List(name) {
 		out = append(out, part{item, p.blocks})
@@ -49,14 +49,14 @@ func (p part) items(name string) []part {
 	return out
 }
 
-// text returns a text with its position, which is not valid if there is none.
-func (p part) text(name string) (string, object.Pos) {
+// textAndPos returns a text with its position, which is not valid if there is no text.
+func (p part) textAndPos(name string) (string, object.Pos) {
 	v := p.Field(name)
 	return v.Text, v.Pos
 }
 
-// where returns a text with its place.
-func (p part) where() Text {
+// asText returns a text with its place.
+func (p part) asText() Text {
 	if b, ok := p.blocks[p.Pos]; ok {
 		return Text{Text: p.Text, Pos: b.Pos, Indent: b.Indent}
 	}
@@ -66,8 +66,8 @@ func (p part) where() Text {
 	return Text{Text: p.Text, Pos: p.Pos}
 }
 
-// The tables that documents are held against. They are made when they are first needed: a
-// project has thousands of documents, and each table hundreds of fields.
+// The tables that documents are checked against. They are made on first use: a project has thousands
+// of documents, and each table hundreds of fields.
 //
 //nolint:gochecknoglobals // constants
 var (
@@ -77,7 +77,7 @@ var (
 	projectTable = sync.OnceValue(func() document.Field {
 		table := kinds.Project().Root
 		for _, at := range [][]string{{"spec"}, {"spec", "environments", "*"}} {
-			table = table.Unread(append(at, "workloads", "defaults")...) // They are read by render/workload/score.
+			table = table.Unread(append(at, "workloads", "defaults")...) // render/workload/score reads them.
 		}
 		return table.Judged("apiVersion", "kind")
 	})
@@ -89,10 +89,11 @@ var (
 	ownBuiltTable  = sync.OnceValue(func() document.Field { return kinds.Built(true) })
 )
 
-// header returns the fields that a document begins with, and those of its spec. Other decoders read
-// the rest of the spec.
+// header returns the fields that a document begins with, and the fields of its spec. Other decoders
+// read the rest of the spec.
 func header(spec ...document.Field) document.Field {
-	return kinds.Whole("", "", kinds.Metadata(), document.Field{Name: "spec", Kind: object.KindMap, Need: true, Open: true, Fields: spec}, kinds.Status()).Root.Judged("apiVersion", "kind")
+	specField := document.Field{Name: "spec", Kind: object.KindMap, Need: true, Open: true, Fields: spec}
+	return kinds.Whole("", "", kinds.Metadata(), specField, kinds.Status()).Root.Judged("apiVersion", "kind")
 }
 
 // errorsAt returns err with every mistake at pos.
@@ -109,16 +110,16 @@ func errorsAt(err error, pos object.Pos) error {
 	return out
 }
 
-// at returns v with every part at pos.
-func at(v object.Value, pos object.Pos) object.Value {
+// moveTo returns v with every part at pos.
+func moveTo(v object.Value, pos object.Pos) object.Value {
 	v.Pos = pos
 	v.Items = slices.Clone(v.Items)
 	for i := range v.Items {
-		v.Items[i] = at(v.Items[i], pos)
+		v.Items[i] = moveTo(v.Items[i], pos)
 	}
 	v.Members = slices.Clone(v.Members)
 	for i, m := range v.Members {
-		v.Members[i] = object.Member{Name: m.Name, Pos: pos, Value: at(m.Value, pos)}
+		v.Members[i] = object.Member{Name: m.Name, Pos: pos, Value: moveTo(m.Value, pos)}
 	}
 	return v
 }

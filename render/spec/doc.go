@@ -8,11 +8,10 @@
 //
 // # Invariants
 //
-// Wire formats stay here: what leaves the package are Go values in which every
-// part has its position. Values are what JSON can express; what YAML adds
-// (aliases, merge keys, tags, timestamps) is resolved, read as text or refused
-// here. A part behind an alias has the position where it was written. The
-// package reads no files.
+// Wire formats stay here: the package returns Go values in which every part has its position.
+// Values are limited to JSON; the additions of YAML (aliases, merge keys, tags, timestamps) are
+// resolved, read as text or rejected here. A part behind an alias has the position where it was
+// written. The package reads no files.
 //
 // A workload leaves the package as its document, because environments and
 // options may change any part of it; render/workload/score decodes it after

@@ -20,39 +20,39 @@ const (
 	KindFuncYAML = "func.yaml"
 )
 
-// format is how documents of a kind are recognized that become workloads. What they become
-// is said in render/workload/frontend, which has one front end for each of them.
+// format recognizes the documents of a kind that become workloads. render/workload/frontend has a
+// front end for each kind.
 type format struct {
 	kind string
-	// one says that a document is one workload, over which environments are laid as it
-	// stands; of the others front ends make any number.
-	one bool
-	// file reports whether a document without apiVersion and kind is of this format; it is nil
-	// if there are none. Only files that a user named are looked at: those that a search
-	// finds are mostly for other tools.
-	file func(v object.Value) bool
-	// again says that the front end reads such a file again, and reports what is no YAML in it.
-	again bool
-	// nameless says that there are only such files, and no kind of Ropewalk.
+	// isWorkload is set if a document is one workload, over which environments are merged as it
+	// stands; front ends make any number of workloads of the others.
+	isWorkload bool
+	// isFile reports whether a document without apiVersion and kind has this format; it is nil
+	// if no such document has. It applies only to files that a user named: most files that a
+	// search finds belong to other tools.
+	isFile func(v object.Value) bool
+	// rereads is set if the front end reads such a file again, and reports its syntax errors.
+	rereads bool
+	// nameless is set if the format has only such files, and no kind of Ropewalk.
 	nameless bool
 }
 
 // formats returns the formats of all front ends.
 func formats() []format {
 	return []format{
-		{kind: KindWorkload, one: true},
-		{kind: KindFunction, one: true},
-		{kind: KindCompose, file: isCompose, again: true},
-		{kind: KindFuncYAML, file: isFuncYAML, nameless: true},
-		{kind: KindApps, file: isApps},
+		{kind: KindWorkload, isWorkload: true},
+		{kind: KindFunction, isWorkload: true},
+		{kind: KindCompose, isFile: isCompose, rereads: true},
+		{kind: KindFuncYAML, isFile: isFuncYAML, nameless: true},
+		{kind: KindApps, isFile: isApps},
 	}
 }
 
-// formatOf returns the format of a kind, or of a document without one.
-func formatOf(is func(f format) bool) (format, bool) {
-	all := formats()
-	if i := slices.IndexFunc(all, is); i >= 0 {
-		return all[i], true
+// formatOf returns the first format that matches.
+func formatOf(matches func(f format) bool) (format, bool) {
+	known := formats()
+	if i := slices.IndexFunc(known, matches); i >= 0 {
+		return known[i], true
 	}
 	return format{}, false
 }
@@ -61,10 +61,10 @@ func formatOf(is func(f format) bool) (format, bool) {
 func isCompose(v object.Value) bool {
 	services, _ := v.Get("services")
 	include, _ := v.Get("include")
-	own := len(v.Members) > 0 && !slices.ContainsFunc(v.Members, func(m object.Member) bool {
-		return !slices.Contains([]string{"services", "version", "name", "networks", "volumes", "configs", "secrets"}, m.Name)
-	}) && services.Kind != object.KindNone
-	return own || services.Kind == object.KindMap || include.Kind == object.KindList
+	names := []string{"services", "version", "name", "networks", "volumes", "configs", "secrets"}
+	foreign := func(m object.Member) bool { return !slices.Contains(names, m.Name) }
+	onlyCompose := services.Kind != object.KindNone && !slices.ContainsFunc(v.Members, foreign)
+	return onlyCompose || services.Kind == object.KindMap || include.Kind == object.KindList
 }
 
 // isFuncYAML reports whether a document is the func.yaml of a function of knative's func,
@@ -81,8 +81,8 @@ func isApps(v object.Value) bool {
 	return apps.Kind == object.KindList
 }
 
-// transforms are the decoders of the kinds that are sent through a module, or are built
-// without one.
+// transforms are the decoders of the kinds that a module renders, or that are built without a
+// module.
 var transforms = sync.OnceValue(func() map[string]func(d *decoder, v object.Value) Transform { //nolint:gochecknoglobals // a constant
 	return map[string]func(d *decoder, v object.Value) Transform{
 		KindTransform:    (*decoder).decodeTransform,
@@ -111,8 +111,8 @@ var knownKinds = sync.OnceValue(func() []string { //nolint:gochecknoglobals // a
 
 func isKnown(kind string) bool { return slices.Contains(knownKinds(), kind) }
 
-// isRelease reports whether documents of a kind are for releases, of package
-// plugin/host/release: a search passes over them.
+// isRelease reports whether documents of a kind are for releases, which package
+// plugin/host/release reads: a search skips them.
 func isRelease(kind string) bool {
 	return slices.Contains([]string{"ArtifactSync", "BuildPlan", "DeployPlan", "Installation", "PreviewPlan"}, kind)
 }

@@ -14,20 +14,20 @@ import (
 )
 
 // A document that was meant for this package and misses it by a slip would vanish: no
-// other tool reads it either. So what is close to one of ours is a mistake: an apiVersion
+// other tool reads it either. So a document that comes close is a mistake: an apiVersion
 // or its key that is misspelt or missing, a kind of Ropewalk in a group of Kubernetes, or the
-// fields of Ropewalk without an apiVersion. Whatever names the group of another project is
-// that project's.
+// fields of Ropewalk without an apiVersion. A document that names the group of another project
+// belongs to that project.
 
 // IsNear reports whether an object that is not a document of Ropewalk was probably meant to be one,
-// so that [Parse] refuses it. Doc is JSON in Go, with numbers as json.Number.
+// so that [Parse] rejects it. The argument doc is JSON in Go, with numbers as json.Number.
 func IsNear(doc map[string]any) bool {
 	var p parsing
 	return p.nearDocument(NewStructured("", doc).doc.value)
 }
 
-// nearDocument reports what is wrong with a document that is not one of Ropewalk and was probably
-// meant to be. It reports false if it is a document of another tool.
+// nearDocument reports the mistake of a document that is not a document of Ropewalk and was probably
+// meant to be one. It returns false if it is a document of another tool.
 func (p *parsing) nearDocument(v object.Value) bool {
 	switch v.Kind {
 	case object.KindMap:
@@ -48,14 +48,14 @@ func (p *parsing) nearDocument(v object.Value) bool {
 		apiVersion = ""
 	}
 
-	// The group, the kind and the fields tell what was meant.
+	// The group, the kind and the fields tell the intention.
 	group, _, _ := strings.Cut(apiVersion, "/")
-	at := object.Fields("apiVersion")
-	meant := meantVersion(apiVersion, kind, v)
-	// The groups of Kubernetes itself have no kind of Ropewalk, and those of others may.
+	path := object.Fields("apiVersion")
+	intended := meantVersion(apiVersion, kind, v)
+	// The groups of Kubernetes itself have no kind of Ropewalk; other groups may have one.
 	foreign := strings.Contains(group, ".") && !nearVersion(apiVersion)
 	switch {
-	case meant == "" || foreign && !isShape(v, kind):
+	case intended == "" || (foreign && !isShape(v, kind)):
 		return p.reportNested(v, apiVersion, kind)
 	case ok && m.Name != "apiVersion":
 		p.fail(m.Pos, nil, `did you mean "apiVersion"?`, "field %q is not known", m.Name)
@@ -64,15 +64,15 @@ func (p *parsing) nearDocument(v object.Value) bool {
 		if ok {
 			pos = m.Value.Pos
 		}
-		p.fail(pos, at, "write apiVersion: "+meant, "is missing")
+		p.fail(pos, path, "write apiVersion: "+intended, "is missing")
 	default:
-		p.fail(m.Value.Pos, at, "write apiVersion: "+meant, "%q is not known", apiVersion)
+		p.fail(m.Value.Pos, path, "write apiVersion: "+intended, "%q is not known", apiVersion)
 	}
 	return true
 }
 
 // meantVersion returns the apiVersion that a document was probably meant to have, by its
-// apiVersion, its kind and its fields. It returns "" if that is none of Ropewalk.
+// apiVersion, its kind and its fields. It returns "" if the document does not belong to Ropewalk.
 func meantVersion(apiVersion, kind string, v object.Value) string {
 	metadata, _ := v.Get("metadata")
 	body, _ := v.Get("spec")
@@ -88,8 +88,8 @@ func meantVersion(apiVersion, kind string, v object.Value) string {
 	return ""
 }
 
-// isShape reports whether a document has the fields of one of Ropewalk: those of a Score file if it
-// has no kind, or the spec of a Transform or of a Workload.
+// isShape reports whether a document has the fields of a document of Ropewalk: the fields of a Score
+// file if it has no kind, or the spec of a Transform or of a Workload.
 func isShape(v object.Value, kind string) bool {
 	if kind == "" {
 		metadata, _ := keyLike(v, "metadata")
@@ -110,7 +110,7 @@ func isShape(v object.Value, kind string) bool {
 	return false
 }
 
-// hasContainers reports whether a map has containers by name: those of a Pod are a list.
+// hasContainers reports whether a map has containers by name. The containers of a Pod are a list.
 func hasContainers(v object.Value) bool {
 	containers, _ := keyLike(v, "containers")
 	return slices.ContainsFunc(containers.Value.Members, func(m object.Member) bool {
@@ -129,7 +129,7 @@ func (p *parsing) nearText(v object.Value) bool {
 }
 
 // reportNested reports the documents of Ropewalk that are fields of a document of another tool, or
-// the items of one.
+// items of a field.
 func (p *parsing) reportNested(v object.Value, apiVersion, kind string) bool {
 	if apiVersion != "" && kind != "List" {
 		return false
@@ -146,21 +146,22 @@ func (p *parsing) reportNested(v object.Value, apiVersion, kind string) bool {
 	return false
 }
 
-// warnBare warns of a document with no fields but those of a Score file and no apiVersion. It
-// may be one for --overrides-file, which is called so.
+// warnBare warns of a document with the fields of a Score file only and no apiVersion. It may be a
+// file for --overrides-file, which is then called so.
 func (p *parsing) warnBare(v object.Value) {
 	file := path.Base(v.Pos.File)
-	if strings.Contains(file, "override") || strings.Contains(file, "values") || !hasContainers(v) || !only(v, "metadata", "containers", "service", "resources") {
+	isOverrides := strings.Contains(file, "override") || strings.Contains(file, "values")
+	if isOverrides || !hasContainers(v) || !hasOnly(v, "metadata", "containers", "service", "resources") {
 		return
 	}
-	e := mistake(v.Pos, nil, "write apiVersion: "+ScoreVersion+" and metadata: {name: …}, or rename it to overrides.yaml if it is for --overrides-file",
-		"the document has the fields of a Score file and no apiVersion, and is not read")
+	hint := "write apiVersion: " + ScoreVersion + " and metadata: {name: …}, or rename it to overrides.yaml if it is for --overrides-file"
+	e := mistake(v.Pos, nil, hint, "the document has the fields of a Score file and no apiVersion, and is not read")
 	e.Severity = object.SeverityWarning
 	p.out.Warnings = append(p.out.Warnings, e)
 }
 
-// only reports whether a map has no fields but these, or such as were meant to be these.
-func only(v object.Value, names ...string) bool {
+// hasOnly reports whether a map has no fields but names, or fields that were meant to be these.
+func hasOnly(v object.Value, names ...string) bool {
 	return !slices.ContainsFunc(v.Members, func(m object.Member) bool {
 		return !slices.ContainsFunc(names, func(name string) bool { return nearKey(m.Name, name) })
 	})
@@ -169,7 +170,8 @@ func only(v object.Value, names ...string) bool {
 // isSpec reports whether a value is a document of Ropewalk, by its apiVersion or its fields.
 func isSpec(v object.Value) bool {
 	kind := textLike(v, "kind")
-	return v.Kind == object.KindMap && (nearVersion(textLike(v, "apiVersion")) && isRead(kind) || isShape(v, kind))
+	ours := nearVersion(textLike(v, "apiVersion")) && isRead(kind)
+	return v.Kind == object.KindMap && (ours || isShape(v, kind))
 }
 
 // nearItems reports the items of a list that are documents of Ropewalk.
@@ -183,7 +185,7 @@ func (p *parsing) nearItems(items object.Value) bool {
 	return false
 }
 
-// keyLike returns the member of a map that is called name, or that was meant to be.
+// keyLike returns the member of a map that is called name, or was meant to be.
 func keyLike(v object.Value, name string) (object.Member, bool) {
 	for _, m := range v.Members {
 		if m.Name == name {
@@ -207,7 +209,7 @@ func textLike(v object.Value, name string) string {
 	return m.Value.Text
 }
 
-// nearKey reports whether a key is this name, except for its case, its separators or a slip: one
+// nearKey reports whether a key equals this name, except for its case, its separators or a slip: one
 // letter, or two of a long name.
 func nearKey(key, name string) bool {
 	const short = 5
@@ -217,15 +219,16 @@ func nearKey(key, name string) bool {
 	}
 	const separators = 4
 	// The version of an app is a key of charts and of their values.
-	return len(key) <= len(name)+separators && letters(key) != "appversion" && near(letters(key), strings.ToLower(name), slips)
+	comparable := len(key) <= len(name)+separators && letters(key) != "appversion"
+	return comparable && isClose(letters(key), strings.ToLower(name), slips)
 }
 
-// near reports whether a text differs from a word by at most so many slips.
-func near(text, word string, slips int) bool {
+// isClose reports whether a text differs from a word by at most slips letters.
+func isClose(text, word string, slips int) bool {
 	return max(len(text)-len(word), len(word)-len(text)) <= slips && object.Distance(text, word) <= slips
 }
 
-// letters returns a text in lower case and without anything that is not a letter.
+// letters returns a text in lower case, with letters only.
 func letters(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) {
@@ -235,8 +238,8 @@ func letters(text string) string {
 	}, text)
 }
 
-// nearVersion reports whether an apiVersion is one of Ropewalk, or was meant to be: one with a
-// slip, or the beginning of one.
+// nearVersion reports whether an apiVersion belongs to Ropewalk, or was meant to: with a slip, or
+// cut off.
 func nearVersion(apiVersion string) bool { return nearOwn(apiVersion) || nearScore(apiVersion) }
 
 // isCut reports whether a text is the beginning of an apiVersion, however short.
@@ -252,14 +255,14 @@ func isStart(text, word string) bool {
 
 // nearOwn reports whether a part of the group is our name, but for a slip.
 func nearOwn(apiVersion string) bool {
-	own, _, _ := strings.Cut(group, ".")
-	return isStart(apiVersion, APIVersion) || slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(apiVersion), notLetter), func(part string) bool {
-		return near(part, own, 2) || near(part, letters(group), 2)
-	})
+	ownName, _, _ := strings.Cut(group, ".")
+	parts := strings.FieldsFunc(strings.ToLower(apiVersion), notLetter)
+	isOurs := func(part string) bool { return isClose(part, ownName, 2) || isClose(part, letters(group), 2) }
+	return isStart(apiVersion, APIVersion) || slices.ContainsFunc(parts, isOurs)
 }
 
-// nearScore reports whether a group is that of Score but for a slip, or the version is
-// Score's and the group is no other one: Humanitec has this version too.
+// nearScore reports whether a group is the group of Score but for a slip, or the version is the version
+// of Score and the group is not another one: Humanitec has this version too.
 func nearScore(apiVersion string) bool {
 	group, version, _ := strings.Cut(apiVersion, "/")
 	if version == "" {
@@ -268,30 +271,31 @@ func nearScore(apiVersion string) bool {
 	name, known, _ := strings.Cut(ScoreVersion, "/")
 	name, _, _ = strings.Cut(name, ".")
 	first, _, dotted := strings.Cut(strings.ToLower(group), ".")
-	return isStart(apiVersion, ScoreVersion) || near(letters(group), letters(scoreGroup), 1) || near(letters(group), letters(scoreGroupOld), 1) ||
-		near(strings.ToLower(version), known, 1) && (!dotted || near(first, name, 1))
+	nearGroup := isClose(letters(group), letters(scoreGroup), 1) || isClose(letters(group), letters(scoreGroupOld), 1)
+	nearKnown := isClose(strings.ToLower(version), known, 1) && (!dotted || isClose(first, name, 1))
+	return isStart(apiVersion, ScoreVersion) || nearGroup || nearKnown
 }
 
 func notLetter(r rune) bool { return !unicode.IsLetter(r) }
 
-// nearKind reports whether a kind is one of Ropewalk, except for its case or a slip.
+// nearKind reports whether a kind is a kind of Ropewalk, except for its case or a slip.
 func nearKind(kind string) bool {
 	return slices.ContainsFunc(knownKinds(), func(k string) bool { return nearWord(kind, k) })
 }
 
-// nearWord reports whether a text is a word, except for its case or a slip: two of a long one.
+// nearWord reports whether a text equals a word, except for its case or a slip: two of a long word.
 func nearWord(text, word string) bool {
 	const long = 8
-	return near(strings.ToLower(text), strings.ToLower(word), 1+len(word)/long)
+	return isClose(strings.ToLower(text), strings.ToLower(word), 1+len(word)/long)
 }
 
-// isRead reports whether a document of this kind is read: that of a Score file is "".
+// isRead reports whether a document of this kind is read. A Score file has the kind "".
 func isRead(kind string) bool { return kind == "" || nearKind(kind) }
 
-// Mentions reports what a file may hold beside ConfigMaps. The result ours is true for documents
-// that this package reads, which are those of Ropewalk and Score files, and for an apiVersion that
-// misses these by a slip. The result near is true for other documents that may be meant for it.
-// Only single lines are looked at, so that most files of others are not parsed.
+// Mentions reports the documents that a file may hold beside ConfigMaps. The result ours is true for
+// documents that this package reads, which are documents of Ropewalk and Score files, and for an
+// apiVersion that misses these by a slip. The result near is true for other documents that may be
+// meant for it. It looks at single lines only, so that most files of other tools are not parsed.
 func Mentions(data []byte) (ours, near bool) {
 	// The name of a group is enough.
 	for _, group := range []string{group, scoreGroup, scoreGroupOld} {
@@ -300,7 +304,7 @@ func Mentions(data []byte) (ours, near bool) {
 		}
 	}
 
-	// Without one, the keys of single lines tell.
+	// Without a group, the keys of single lines tell.
 	containers, metadata := false, false
 	for line := range bytes.Lines(data) {
 		key, value, ok := keyOf(line)
@@ -316,18 +320,18 @@ func Mentions(data []byte) (ours, near bool) {
 			near = true
 		}
 		containers = containers || nearKey(key, "containers")
-		near = near || line[0] > ' ' && nearKey(key, "containers")
+		near = near || (line[0] > ' ' && nearKey(key, "containers"))
 		metadata = metadata || nearKey(key, "metadata")
 	}
 	if start := bytes.TrimSpace(data); len(start) > 0 && start[0] == '{' {
-		// All of it may be one line.
+		// The document may be a single line.
 		metadata = metadata || bytes.Contains(data, []byte(`"metadata"`))
 		containers = containers || bytes.Contains(data, []byte(`"containers"`)) || bytes.Contains(data, []byte(`"cueRef"`))
 	}
-	return false, near || containers && metadata
+	return false, near || (containers && metadata)
 }
 
-// keyOf returns the key of a line of YAML or JSON, and its value if that is short. It reports false
+// keyOf returns the key of a line of YAML or JSON, and its value if it is short. It reports false
 // if the line has no key, and key is then the line.
 func keyOf(line []byte) (key, value string, ok bool) {
 	const longest = 128

@@ -12,7 +12,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// The API groups of documents: that of ours, and those of Score files.
+// The API groups of documents: the group of Ropewalk, and the groups of Score files.
 const (
 	group         = "ropewalk.dev"
 	scoreGroup    = "score.dev"
@@ -20,29 +20,29 @@ const (
 )
 
 // Parse reads every document of files. The error is an object.Errors with every mistake of every
-// file; what could be read is returned with it.
+// file; the documents that could be read are returned with it.
 //
 // A file that a user named must hold a document of Ropewalk or a ConfigMap. A file that was found
-// (see [File.Found]) is left out if it holds neither. A document of another tool beside one of
-// Ropewalk is an error, except for a ConfigMap that is the module of a spec. So is one that was
-// meant to be of Ropewalk.
+// (see [File.Found]) is skipped if it holds neither. A document of another tool beside a document of
+// Ropewalk is an error, except for a ConfigMap that is the module of a spec. A document that was
+// probably meant for Ropewalk is an error, too.
 func Parse(files []File) (Documents, error) {
 	var p parsing
 	for _, f := range files {
 		p.readFile(f)
 	}
-	p.refuseDuplicates()
+	p.reportDuplicates()
 	p.reportBeside()
 	return p.out, p.errs.Sorted().Err()
 }
 
-// parsing is what was read so far.
+// parsing collects the documents and the mistakes.
 type parsing struct {
 	out  Documents
 	errs object.Errors
-	// ours are the documents of Ropewalk, and others those in the same files.
+	// ours are the documents of Ropewalk, and others the documents beside them.
 	ours, others []object.Value
-	// cluster: a file is one for a cluster, with all that is in it.
+	// cluster is set in a file for a cluster, all documents of which are for the cluster.
 	cluster bool
 }
 
@@ -56,13 +56,13 @@ func (p *parsing) readFile(f File) {
 	}
 	docs, errs := f.documents(MaxFile)
 	if f.Found && !ours {
-		// A template of something else may well be no YAML.
+		// A template of another tool may well be invalid YAML.
 		errs = nil
 	}
 	p.errs = append(p.errs, errs...)
 	p.out.Incomplete = p.out.Incomplete || len(errs) > 0
 
-	// Documents of others matter only in a file with specs.
+	// Documents of other tools matter only in a file with specs.
 	kept := false
 	before := len(p.ours)
 	p.cluster = false
@@ -70,7 +70,8 @@ func (p *parsing) readFile(f File) {
 	for _, d := range docs {
 		known := len(p.ours)
 		read := p.readDocument(d, f.Found)
-		if isConfigMap(d.value) || !read && len(p.ours) == known {
+		unread := !read && len(p.ours) == known
+		if isConfigMap(d.value) || unread {
 			others = append(others, d.value)
 		}
 		kept = read || kept
@@ -83,8 +84,8 @@ func (p *parsing) readFile(f File) {
 	}
 }
 
-// reportForeign reports a file that the user named and that holds no document of Ropewalk. If it
-// has mistakes, these are reported instead, unless it is a bundle.
+// reportForeign reports a file that the user named and that holds no document of Ropewalk. If the
+// file has mistakes, these are reported instead, unless it is a bundle.
 func (p *parsing) reportForeign(f File, docs []parsed, broken bool) {
 	for _, d := range docs {
 		if bundle, _ := d.value.Get("bundle"); bundle.Kind == object.KindMap {
@@ -92,22 +93,22 @@ func (p *parsing) reportForeign(f File, docs []parsed, broken bool) {
 			return
 		}
 	}
-	what := "contains no document of " + APIVersion
+	problem := "contains no document of " + APIVersion
 	switch {
 	case broken:
 	case path.Base(f.Name) != ProjectFile:
 		p.fail(object.Pos{File: f.Name}, nil, "a spec begins with apiVersion: "+APIVersion+" and kind: "+KindTransform+" or "+KindWorkload+
-			", a Score file with apiVersion: "+ScoreVersion, "%s", what)
+			", a Score file with apiVersion: "+ScoreVersion, "%s", problem)
 	default:
 		if len(bytes.TrimSpace(f.Data)) == 0 {
-			what = "the file is empty"
+			problem = "the file is empty"
 		}
-		p.fail(object.Pos{File: f.Name}, nil, "a project begins with apiVersion: "+APIVersion+" and kind: "+KindProject, "%s", what)
+		p.fail(object.Pos{File: f.Name}, nil, "a project begins with apiVersion: "+APIVersion+" and kind: "+KindProject, "%s", problem)
 	}
 }
 
-// readDocument reads one document. It reports whether the document is a known one, or is so wrong
-// that this was reported.
+// readDocument reads one document. It returns true if the document is known, or if its mistakes were
+// reported.
 func (p *parsing) readDocument(doc parsed, found bool) bool {
 	v := doc.value
 	if v.Kind != object.KindMap && !found {
@@ -115,20 +116,22 @@ func (p *parsing) readDocument(doc parsed, found bool) bool {
 		return true
 	}
 
-	// The apiVersion and the kind say what the document is.
+	// The apiVersion and the kind identify the document.
 	apiVersion, kind := v.TextOf("apiVersion"), v.TextOf("kind")
 	docGroup, _, _ := strings.Cut(apiVersion, "/")
-	ours := docGroup == scoreGroup || docGroup == scoreGroupOld || docGroup == group || apiVersion == "" && !found && isKnown(kind)
+	isScore := docGroup == scoreGroup || docGroup == scoreGroupOld
+	namedWithoutGroup := apiVersion == "" && !found && isKnown(kind)
+	ours := isScore || docGroup == group || namedWithoutGroup
 	switch {
 	case found && docGroup == group && isRelease(kind):
 		return false
 	case ours && doc.full:
-		// Mistakes in what is left of it would be untrue.
+		// Mistakes in the rest of it would be untrue.
 		p.errs = append(p.errs, doc.errs...)
 		p.ours = append(p.ours, v)
 		p.out.Incomplete = true
 		return true
-	case docGroup == scoreGroup || docGroup == scoreGroupOld:
+	case isScore:
 		p.errs = append(p.errs, doc.errs...)
 		p.ours = append(p.ours, v)
 		p.out.Workloads = append(p.out.Workloads, p.compiled(doc, KindWorkload, true))
@@ -136,7 +139,7 @@ func (p *parsing) readDocument(doc parsed, found bool) bool {
 	case ours:
 		p.errs = append(p.errs, doc.errs...)
 		if kind == KindComponent {
-			p.errs = append(p.errs, doc.words...)
+			p.errs = append(p.errs, doc.kubectlErrs...)
 		}
 		p.ours = append(p.ours, v)
 		p.readOwn(doc, apiVersion, kind)
@@ -159,18 +162,18 @@ func (p *parsing) readDocument(doc parsed, found bool) bool {
 	return false
 }
 
-// readNamed reads a document of others that a user named, and reports whether it is one that a
-// front end takes.
+// readNamed reads a document of another tool that a user named, and reports whether a front end takes
+// it.
 func (p *parsing) readNamed(doc parsed) bool {
 	v := doc.value
 	_, kind := v.Get("kind")
 	_, version := v.Get("apiVersion")
-	f, ok := formatOf(func(f format) bool { return f.file != nil && f.file(v) })
+	f, ok := formatOf(func(f format) bool { return f.isFile != nil && f.isFile(v) })
 	if kind || version || !ok {
 		return false
 	}
 	out := Document{Kind: f.kind, Pos: v.Pos, NamePos: v.Pos, Value: v}
-	if !f.again {
+	if !f.rereads {
 		p.errs = append(p.errs, doc.errs...)
 		out.Blocks = doc.blocks
 		out.Last = lastLine(v)
@@ -185,8 +188,8 @@ func isConfigMap(v object.Value) bool {
 	return v.TextOf("apiVersion") == "v1" && v.TextOf("kind") == "ConfigMap"
 }
 
-// reportBeside marks the ConfigMaps that are modules, and reports the documents beside specs
-// that nothing reads: nothing would apply them either.
+// reportBeside marks the ConfigMaps that are modules, and reports the documents beside specs that
+// nothing reads: nothing would apply them either.
 func (p *parsing) reportBeside() {
 	if len(p.out.ConfigMaps)+len(p.others) == 0 {
 		return
@@ -199,28 +202,30 @@ func (p *parsing) reportBeside() {
 		meta, _ := m.Value.Get("metadata")
 		p.out.ConfigMaps[i].Module = modules[meta.TextOf("name")]
 		if !p.out.ConfigMaps[i].Module {
-			// No more is needed of the others than their names, and they may be large.
-			p.out.ConfigMaps[i] = Manifest{Pos: m.Pos, Value: object.Value{Kind: object.KindMap, Pos: m.Pos, Members: []object.Member{{Name: "metadata", Value: meta}}}}
+			// Only the names of the other ConfigMaps are needed, and they may be large.
+			value := object.Value{Kind: object.KindMap, Pos: m.Pos, Members: []object.Member{{Name: "metadata", Value: meta}}}
+			p.out.ConfigMaps[i] = Manifest{Pos: m.Pos, Value: value}
 		}
 	}
 
-	// Nothing reads any other document.
+	// Other documents are not read.
 	for _, v := range p.others {
 		meta, _ := v.Get("metadata")
 		name := meta.TextOf("name")
-		if v.Kind == object.KindNone || v.Kind == object.KindNull || isConfigMap(v) && modules[name] {
+		isModule := isConfigMap(v) && modules[name]
+		if v.Kind == object.KindNone || v.Kind == object.KindNull || isModule {
 			continue
 		}
-		what := "this document"
+		subject := "this document"
 		if kind := v.TextOf("kind"); kind != "" {
-			what = strings.TrimSpace(kind + " " + name)
+			subject = strings.TrimSpace(kind + " " + name)
 		}
 		p.fail(v.Pos, nil, "move it to a file of its own, for the engine to apply as it is, or have a module make it",
-			"%s is beside a spec in this file, and is not rendered", what)
+			"%s is beside a spec in this file, and is not rendered", subject)
 	}
 }
 
-// addConfigMaps adds the names of the ConfigMaps that references in v lead to.
+// addConfigMaps adds the names of the ConfigMaps that references in v name.
 func addConfigMaps(v object.Value, names map[string]bool) {
 	if RefType(v.TextOf("type")) == RefConfigMap {
 		names[v.TextOf("ref")] = true
@@ -236,35 +241,37 @@ func addConfigMaps(v object.Value, names map[string]bool) {
 // readOwn reads a document of Ropewalk.
 func (p *parsing) readOwn(doc parsed, apiVersion, kind string) {
 	v := doc.value
-	at, _ := v.Get("apiVersion")
-	if apiVersion != "" && apiVersion != APIVersion || !isKnown(kind) {
+	version, _ := v.Get("apiVersion")
+	badVersion := apiVersion != "" && apiVersion != APIVersion
+	if badVersion || !isKnown(kind) {
 		p.out.Incomplete = true
 	}
 
-	// The apiVersion must be the one that is known.
+	// The apiVersion must be the present one.
 	switch {
 	case apiVersion == "":
 		p.fail(v.Pos, object.Fields("apiVersion"), "write apiVersion: "+APIVersion, "is missing")
 	case apiVersion != APIVersion:
-		p.fail(at.Pos, object.Fields("apiVersion"), "", "%q is not known: expected %s", apiVersion, APIVersion)
+		p.fail(version.Pos, object.Fields("apiVersion"), "", "%q is not known: expected %s", apiVersion, APIVersion)
 		return
 	}
 
-	// The kind decides how the document is decoded, and when.
+	// The kind decides the decoder.
 	d := decoder{blocks: doc.blocks}
 	read := transforms()[kind]
 	f, compiled := formatOf(func(f format) bool { return f.kind == kind && !f.nameless })
 	m, inCluster := InCluster(v)
 	switch {
-	case compiled && f.one:
+	case compiled && f.isWorkload:
 		p.out.Workloads = append(p.out.Workloads, p.compiled(doc, kind, false))
 	case compiled:
 		p.out.Sources = append(p.out.Sources, p.compiled(doc, kind, false))
 	case kind == KindTransform && inCluster:
 		p.cluster = true
 		p.out.Incomplete = true
-		p.fail(m.Pos, object.Fields("spec", m.Name), "pass this file alone to render, vet, graph, explain or diff, with --local-sources for what it names; where it is meant to be a spec, remove the field",
-			"this Transform is for the controller in a cluster: a spec has no %s", m.Name)
+		hint := "pass this file alone to render, vet, graph, explain or diff, with --local-sources for what it names; " +
+			"where it is meant to be a spec, remove the field"
+		p.fail(m.Pos, object.Fields("spec", m.Name), hint, "this Transform is for the controller in a cluster: a spec has no %s", m.Name)
 		return
 	case read != nil:
 		p.addTransform(read(&d, v), len(doc.errs) > 0)
@@ -276,32 +283,33 @@ func (p *parsing) readOwn(doc parsed, apiVersion, kind string) {
 	p.errs = append(p.errs, d.Errs...)
 }
 
-// addTransform adds t. The argument unsure says that a mistake may hide part of it.
+// addTransform adds t. The argument unsure is set if a mistake may hide part of it.
 func (p *parsing) addTransform(t Transform, unsure bool) {
 	t.InputUnsure = t.InputUnsure || unsure
 	p.out.Incomplete = p.out.Incomplete || unsure || document.BadLabel(t.Name) != ""
 	p.out.Transforms = append(p.out.Transforms, t)
 }
 
-// reportUnknown reports what is wrong with a kind of the group of Ropewalk that is not read.
+// reportUnknown reports the mistake of a kind in the group of Ropewalk that is not read.
 func (p *parsing) reportUnknown(v object.Value, kind string) {
-	at, ok := v.Get("kind")
+	kindValue, ok := v.Get("kind")
 	path := object.Fields("kind")
 	switch {
 	case !ok:
 		p.fail(v.Pos, path, "known kinds: "+strings.Join(knownKinds(), ", "), "is missing")
 	case isRelease(kind):
-		p.fail(at.Pos, path, "\"ropewalk artifact sync\", \"ropewalk deploy\" and \"ropewalk build\" take it by its name", "%q is the kind of a release, and is not rendered", kind)
+		p.fail(kindValue.Pos, path, "\"ropewalk artifact sync\", \"ropewalk deploy\" and \"ropewalk build\" take it by its name",
+			"%q is the kind of a release, and is not rendered", kind)
 	default:
-		p.fail(at.Pos, path, object.Suggest(kind, knownKinds()), "%q is not known", kind)
+		p.fail(kindValue.Pos, path, object.Suggest(kind, knownKinds()), "%q is not known", kind)
 	}
 }
 
-// refuseDuplicates refuses two specs of one name, whatever files they are in.
-func (p *parsing) refuseDuplicates() {
+// reportDuplicates reports two specs of one name, in one file or in several.
+func (p *parsing) reportDuplicates() {
 	first := make(map[string]object.Pos, len(p.out.Transforms)+len(p.out.Workloads))
 	// The second spec of a name is not rendered: each of its nodes would collide.
-	named := func(name string, at object.Pos, unsure *bool) {
+	claim := func(name string, at object.Pos, unsure *bool) {
 		if name == "" {
 			return
 		}
@@ -315,10 +323,10 @@ func (p *parsing) refuseDuplicates() {
 		first[name] = at
 	}
 	for i, t := range p.out.Transforms {
-		named(t.Name, t.NamePos, &p.out.Transforms[i].InputUnsure)
+		claim(t.Name, t.NamePos, &p.out.Transforms[i].InputUnsure)
 	}
 	for i, w := range p.out.Workloads {
-		named(w.Name, w.NamePos, &p.out.Workloads[i].Unsure)
+		claim(w.Name, w.NamePos, &p.out.Workloads[i].Unsure)
 	}
 }
 
@@ -326,7 +334,7 @@ func (p *parsing) fail(pos object.Pos, path object.Path, hint, format string, ar
 	p.errs = append(p.errs, mistake(pos, path, hint, format, args...))
 }
 
-// OneProject returns the project among the documents, or the zero value if there is none. Every
+// OneProject returns the project among the documents, or the zero value if there is no project. Every
 // further project is an error.
 func (d Documents) OneProject() (Project, error) {
 	if len(d.Projects) == 0 {

@@ -12,27 +12,27 @@ import (
 
 // decodeProject decodes a Project document.
 func (d *decoder) decodeProject(v object.Value) Project {
-	doc := d.hold(projectTable(), v, nil)
+	doc := d.check(projectTable(), v, nil)
 	p := Project{Pos: v.Pos, Environments: map[string]Environment{}}
 	p.Name, _, _ = doc.metadata(v)
 
 	// Specs, context and policies hold in every environment.
-	spec := doc.at("spec")
+	spec := doc.child("spec")
 	for _, item := range spec.List("specs") {
 		p.Specs = append(p.Specs, Pattern{Glob: item.Text, Pos: item.Pos})
 	}
-	p.Context = spec.at("context").context()
+	p.Context = spec.child("context").context()
 	p.Policies = spec.policies("policies")
-	if previews := spec.at("previews"); previews.Given() {
-		namespace, host := previews.at("namespace"), previews.at("host")
+	if previews := spec.child("previews"); previews.Given() {
+		namespace, host := previews.child("namespace"), previews.child("host")
 		p.Previews = Previews{
 			Pos: previews.Pos, Namespace: Text{Text: namespace.Text, Pos: namespace.Pos}, Host: Text{Text: host.Text, Pos: host.Pos},
 		}
 	}
 
-	// Workloads are decoded here only to find their mistakes: an environment is merged over what was
-	// written.
-	spec.at("workloads").workloads()
+	// Workloads are decoded here only to find their mistakes: an environment is merged over the
+	// written values.
+	spec.child("workloads").workloads()
 	written, _ := v.Get("spec")
 	p.WorkloadDefaults, _ = written.Get("workloads")
 
@@ -40,23 +40,23 @@ func (d *decoder) decodeProject(v object.Value) Project {
 	environments, _ := written.Get("environments")
 	environmentOf := map[string]string{}
 	for _, m := range environments.Members {
-		env := spec.at("environments", m.Name)
-		e := Environment{Name: m.Name, Pos: m.Pos, Inputs: map[string]Input{}, Context: env.at("context").context()}
-		for _, in := range env.at("inputs").Members {
-			e.Inputs[in.Name] = Input{Pos: in.Pos, Value: in.Value}
+		env := spec.child("environments", m.Name)
+		e := Environment{Name: m.Name, Pos: m.Pos, Inputs: map[string]Input{}, Context: env.child("context").context()}
+		for _, input := range env.child("inputs").Members {
+			e.Inputs[input.Name] = Input{Pos: input.Pos, Value: input.Value}
 		}
 		inputs, _ := m.Value.Get("inputs")
-		for _, in := range inputs.Members {
-			if in.Value.Kind == object.KindNull { // It lays nothing over its spec, which must be there.
-				e.Inputs[in.Name] = Input{Pos: in.Pos}
+		for _, input := range inputs.Members {
+			if input.Value.Kind == object.KindNull { // It overlays nothing, but its spec must exist.
+				e.Inputs[input.Name] = Input{Pos: input.Pos}
 			}
 		}
-		env.at("workloads").workloads()
+		env.child("workloads").workloads()
 		e.Workloads, _ = m.Value.Get("workloads")
-		e.Isolation = env.at("isolation").isolation()
+		e.Isolation = env.child("isolation").isolation()
 		for _, item := range env.List("clusters") {
-			if other, twice := environmentOf[item.Text]; twice {
-				item.Fail("remove one of them", "%s is listed already, in environment %q", item.Text, other)
+			if listedIn, listed := environmentOf[item.Text]; listed {
+				item.Fail("remove one of them", "%s is listed already, in environment %q", item.Text, listedIn)
 			}
 			environmentOf[item.Text] = m.Name
 			e.Clusters = append(e.Clusters, Text{Text: item.Text, Pos: item.Pos})
@@ -71,11 +71,12 @@ func (p part) isolation() Isolation {
 	if !p.Given() {
 		return Isolation{}
 	}
-	quota, security := p.at("quota"), p.at("podSecurity")
+	quota, security := p.child("quota"), p.child("podSecurity")
 	out := Isolation{
-		Pos: p.Pos, Namespace: p.Flag("namespace"), PodSecurity: security.Text, DefaultDeny: p.Flag("defaultDeny"), DenyPos: p.at("defaultDeny").Pos,
+		Pos: p.Pos, Namespace: p.Flag("namespace"), PodSecurity: security.Text,
+		DefaultDeny: p.Flag("defaultDeny"), DenyPos: p.child("defaultDeny").Pos,
 	}
-	out.Quota.CPU, out.Quota.Memory, out.Quota.Pods = quota.at("cpu").Text, quota.at("memory").Text, quota.at("pods").Text
+	out.Quota.CPU, out.Quota.Memory, out.Quota.Pods = quota.child("cpu").Text, quota.child("memory").Text, quota.child("pods").Text
 	if security.Given() && !out.Namespace {
 		security.Fail("write namespace: true beside it", "it is a label of the Namespace, which is not made")
 	}
@@ -87,14 +88,15 @@ func (p part) context() Context {
 	if !p.Given() {
 		return Context{}
 	}
-	version, _ := ParseKubeVersion(p.at("kubeVersion").Text)
+	version, _ := ParseKubeVersion(p.child("kubeVersion").Text)
 	return Context{
-		Pos: p.Pos, Namespace: p.at("namespace").Text, Engine: p.at("engine").Text, ClusterDomain: p.at("clusterDomain").Text, KubeVersion: version,
+		Pos: p.Pos, Namespace: p.child("namespace").Text, Engine: p.child("engine").Text,
+		ClusterDomain: p.child("clusterDomain").Text, KubeVersion: version,
 	}
 }
 
-// ParseKubeVersion returns a version of Kubernetes without its v and without what vendors add to
-// it, such as v1.36.2-gke.100 or 1.36+. It reports false if text is no version.
+// ParseKubeVersion returns a version of Kubernetes without its v and without the suffix of a vendor,
+// such as v1.36.2-gke.100 or 1.36+. It reports false if text is not a version.
 func ParseKubeVersion(text string) (version string, ok bool) {
 	version = strings.TrimPrefix(text, "v")
 	if end := strings.IndexAny(version, "-+"); end > 0 {
@@ -112,10 +114,10 @@ func ParseKubeVersion(text string) (version string, ok bool) {
 	return version, true
 }
 
-// Overlay returns the project in an environment: its context with that of the environment on top,
-// and the inputs that the environment merges over those of the specs. The environment "" is the
-// project without an environment. The argument specs has the names of all specs of the project; an
-// overlay for another is an error, in every environment.
+// Overlay returns the project in an environment: its context with the context of the environment on
+// top, and the inputs that the environment merges over the inputs of the specs. The environment "" is
+// the project without an environment. The argument specs has the names of all specs of the project;
+// an overlay for another name is an error, in every environment.
 func (p Project) Overlay(environment string, specs []string) (Context, map[string]Input, error) {
 	var errs object.Errors
 	for _, name := range object.SortedKeys(p.Environments) {
@@ -144,19 +146,19 @@ func (e Environment) unknownInputs(specs []string) object.Errors {
 	return errs
 }
 
-// Merge returns c with over on top.
-func (c Context) Merge(over Context) Context {
-	set := func(to *string, from string) {
-		if from != "" {
-			*to = from
+// Merge returns c with top merged over it.
+func (c Context) Merge(top Context) Context {
+	override := func(target *string, value string) {
+		if value != "" {
+			*target = value
 		}
 	}
-	set(&c.Namespace, over.Namespace)
-	set(&c.ClusterDomain, over.ClusterDomain)
-	set(&c.KubeVersion, over.KubeVersion)
-	set(&c.Engine, over.Engine)
-	if over.Pos.IsValid() {
-		c.Pos = over.Pos
+	override(&c.Namespace, top.Namespace)
+	override(&c.ClusterDomain, top.ClusterDomain)
+	override(&c.KubeVersion, top.KubeVersion)
+	override(&c.Engine, top.Engine)
+	if top.Pos.IsValid() {
+		c.Pos = top.Pos
 	}
 	return c
 }

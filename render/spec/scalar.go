@@ -16,9 +16,9 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// fillScalar fills v with the scalar n. What YAML 1.1 knew beyond JSON is text
-// here (yes, no, timestamps; the words are bools in manifests), and what JSON
-// cannot express is refused.
+// fillScalar fills v with the scalar n. Scalars of YAML 1.1 beyond JSON are text
+// here (yes, no, timestamps; the words are bools in manifests), and scalars that JSON
+// cannot express are rejected.
 func (c *converter) fillScalar(n *yaml.Node, v *object.Value) {
 	tag, text := n.ShortTag(), n.Value
 	switch tag {
@@ -30,8 +30,8 @@ func (c *converter) fillScalar(n *yaml.Node, v *object.Value) {
 		c.fillNumber(n, v)
 	case "!!str", "!!timestamp", "!!merge":
 		v.Kind, v.Text = object.KindString, text
-		if on, ok := wordOf(n); ok {
-			c.fillWord(v, on)
+		if value, ok := wordOf(n); ok {
+			c.fillWord(v, value)
 		}
 		if plain(n) && outOfRange(text) {
 			c.fail(v.Pos, "quote it if it is text", "number %s is out of range", text)
@@ -41,11 +41,11 @@ func (c *converter) fillScalar(n *yaml.Node, v *object.Value) {
 		}
 	default:
 		v.Kind, v.Text = object.KindString, text
-		c.refuseTag(n, "!!str")
+		c.checkTag(n, "!!str")
 	}
 }
 
-// wordOf returns the bool that the word n is in YAML 1.1, which kubectl, Helm and the API server
+// wordOf returns the bool that the word n means in YAML 1.1, which kubectl, Helm and the API server
 // read. It reports false for other text, and for text in quotes.
 func wordOf(n *yaml.Node) (on, ok bool) {
 	if !plain(n) || n.ShortTag() != "!!str" {
@@ -60,16 +60,16 @@ func wordOf(n *yaml.Node) (on, ok bool) {
 	return false, false
 }
 
-// fillWord reads a word of YAML 1.1 as kubectl does in manifests, and keeps the mistake that it is
-// elsewhere.
-func (c *converter) fillWord(v *object.Value, on bool) {
+// fillWord reads a word of YAML 1.1 as kubectl does in manifests. For other documents it keeps the
+// mistake.
+func (c *converter) fillWord(v *object.Value, value bool) {
 	if c.text.manifests {
-		v.Kind, v.Text, v.Raw = object.KindBool, strconv.FormatBool(on), v.Text
+		v.Kind, v.Text, v.Raw = object.KindBool, strconv.FormatBool(value), v.Text
 		return
 	}
-	if len(c.words) < maxErrors {
-		c.words = append(c.words, mistake(v.Pos, nil, fmt.Sprintf("write %t, or quote it if it is text", on),
-			"%s without quotes is text here, and %t for kubectl and Helm", v.Text, on))
+	if len(c.kubectlErrs) < maxErrors {
+		c.kubectlErrs = append(c.kubectlErrs, mistake(v.Pos, nil, fmt.Sprintf("write %t, or quote it if it is text", value),
+			"%s without quotes is text here, and %t for kubectl and Helm", v.Text, value))
 	}
 }
 
@@ -82,7 +82,7 @@ func (c *converter) fillBool(n *yaml.Node, v *object.Value) {
 	v.Raw = rawOf(n, v.Text)
 }
 
-// rawOf returns a scalar as it was written, or "" if that is text.
+// rawOf returns a scalar as it was written, or "" if it equals text.
 func rawOf(n *yaml.Node, text string) string {
 	if n.Value == text {
 		return ""
@@ -94,18 +94,19 @@ func rawOf(n *yaml.Node, text string) string {
 // encoding/json writes a float64, with ".0" if that would read as an integer.
 func (c *converter) fillNumber(n *yaml.Node, v *object.Value) {
 	digits := strings.ReplaceAll(n.Value, "_", "")
-	text, wrong := numberText(digits, n.ShortTag() == "!!int" || plain(n) && strings.Trim(digits, "+-0123456789") == "")
-	if wrong != "" && plain(n) {
-		c.fail(v.Pos, "quote it if it is text", wrong, n.Value)
-	} else if wrong != "" { // A tag makes a number of any text, which may be a secret.
-		c.fail(v.Pos, "leave the tag out if it is text", wrong, "what stands behind the tag "+n.ShortTag())
+	isDecimal := plain(n) && strings.Trim(digits, "+-0123456789") == ""
+	text, problem := numberText(digits, n.ShortTag() == "!!int" || isDecimal)
+	if problem != "" && plain(n) {
+		c.fail(v.Pos, "quote it if it is text", problem, n.Value)
+	} else if problem != "" { // A tag makes a number of any text, which may be a secret.
+		c.fail(v.Pos, "leave the tag out if it is text", problem, "what stands behind the tag "+n.ShortTag())
 	}
 	v.Kind, v.Text, v.Raw = object.KindNumber, text, rawOf(n, text)
 }
 
-// numberText returns the canonical text of a number. If there is none, wrong is the format of a
-// message about the number.
-func numberText(digits string, integer bool) (text, wrong string) {
+// numberText returns the canonical text of a number, or the format of a message about the number in
+// problem.
+func numberText(digits string, integer bool) (text, problem string) {
 	if integer {
 		i, err := parseInt(digits)
 		switch {
@@ -126,7 +127,7 @@ func numberText(digits string, integer bool) (text, wrong string) {
 	return formatFloat(f), ""
 }
 
-// vanishes reports whether a number that was read as 0 is none: 1e-400.
+// vanishes reports whether a number that was read as 0 is another number: 1e-400.
 func vanishes(digits string) bool {
 	mantissa, _, _ := strings.Cut(strings.ToLower(digits), "e")
 	return strings.ContainsAny(mantissa, "123456789")
@@ -170,9 +171,9 @@ func outOfRange(s string) bool {
 	return err != nil && math.IsInf(f, 0)
 }
 
-// block finds the text of a block scalar below its indicator. The indentation
-// is what the first line that is not blank has more in the file than in the
-// text, which holds for explicit indentation indicators too.
+// block finds the text of a block scalar below its indicator. The indentation is the difference
+// between the first line that is not blank in the file and in the text, which holds for explicit
+// indentation indicators too.
 func (c *converter) block(n *yaml.Node) Block {
 	first := c.pos(n).Line + 1
 	b := Block{Pos: object.Pos{File: c.text.name, Line: first, Column: 1}}
@@ -187,16 +188,16 @@ func (c *converter) block(n *yaml.Node) Block {
 	return b
 }
 
-// CheckName reports what is wrong with a name that must be a DNS label.
+// CheckName returns an error if a name is not a DNS label.
 func CheckName(name string) error {
-	if bad := document.BadLabel(name); bad != "" {
-		return fmt.Errorf("%q %s", name, bad)
+	if problem := document.BadLabel(name); problem != "" {
+		return fmt.Errorf("%q %s", name, problem)
 	}
 	return nil
 }
 
-// CheckPreview reports what is wrong with the name of a preview, which is a part of namespaces
-// and hosts: a DNS label of at most 40 characters.
+// CheckPreview returns an error if the name of a preview cannot be a part of namespaces and hosts: it
+// must be a DNS label of at most 40 characters.
 func CheckPreview(id string) error {
 	const most = 40
 	if err := CheckName(id); err != nil || len(id) <= most {
@@ -205,11 +206,11 @@ func CheckPreview(id string) error {
 	return fmt.Errorf("%q has %d characters, more than %d", id, len(id), most)
 }
 
-// CheckDomain reports what is wrong with the DNS domain of a cluster.
+// CheckDomain returns an error if a text is not a DNS domain of a cluster.
 func CheckDomain(domain string) error {
 	for label := range strings.SplitSeq(domain, ".") {
-		if bad := document.BadLabel(label); bad != "" {
-			return fmt.Errorf("%q is not a domain: %q %s", domain, label, bad)
+		if problem := document.BadLabel(label); problem != "" {
+			return fmt.Errorf("%q is not a domain: %q %s", domain, label, problem)
 		}
 	}
 	return nil

@@ -23,7 +23,7 @@ const maxIndex = 10_000
 
 // Set is one value that is merged over an input: [SPEC:]PATH=VALUE.
 type Set struct {
-	// Spec is the name of the spec, "" if none is named.
+	// Spec is the name of the spec, or "".
 	Spec  string
 	Path  object.Path
 	Value object.Value
@@ -39,16 +39,16 @@ type Set struct {
 // [1, 2]); quotes make it text, and nothing at all is the empty text.
 func ParseSet(text string) (Set, error) {
 	s := Set{Pos: object.Pos{File: SetPlace(text)}}
-	eq := outside(text, '=')
+	eq := indexOutside(text, '=')
 	if eq < 0 {
 		return Set{}, s.fail(errors.New("has no ="), "write PATH=VALUE, such as replicas=3")
 	}
 	path := text[:eq]
-	if colon := outside(path, ':'); colon >= 0 {
+	if colon := indexOutside(path, ':'); colon >= 0 {
 		s.Spec = path[:colon]
 		path = path[colon+1:]
-		if bad := document.BadLabel(s.Spec); bad != "" {
-			return Set{}, s.fail(fmt.Errorf("the name of the spec %q %s", shortened(s.Spec), bad), "write SPEC:PATH=VALUE")
+		if problem := document.BadLabel(s.Spec); problem != "" {
+			return Set{}, s.fail(fmt.Errorf("the name of the spec %q %s", shortened(s.Spec), problem), "write SPEC:PATH=VALUE")
 		}
 	}
 	var err error
@@ -56,15 +56,15 @@ func ParseSet(text string) (Set, error) {
 	if err != nil {
 		return Set{}, s.fail(err, `write names joined by dots, such as ports[0].name or labels["a.b"]`)
 	}
-	s.Value, err = s.value(text[eq+1:])
+	s.Value, err = s.readValue(text[eq+1:])
 	if err != nil {
 		return Set{}, err
 	}
 	return s, nil
 }
 
-// SetPlace returns the place of a [Set] in messages. If a text has no equals sign, no part of it is
-// known to be its path, and so all of it may be a secret.
+// SetPlace returns the place of a [Set] in messages. If a text has no equals sign, any part of it may
+// be a secret.
 func SetPlace(text string) string {
 	if !strings.Contains(text, "=") {
 		return "--set"
@@ -72,23 +72,25 @@ func SetPlace(text string) string {
 	return "--set " + SetTarget(text)
 }
 
-// SetTarget returns the part of the text of a [Set] or an [Override] that messages show. It is what
-// stands before the equals sign, because the value may be a secret. What follows the name of a
-// secret, and is no further step of its path, may be one too.
+// SetTarget returns the part of the text of a [Set] or an [Override] that messages show: the part
+// before the equals sign, because the value may be a secret. Text behind the name of a secret that is
+// not a further step of its path may be a secret, too.
 func SetTarget(text string) string {
-	if eq := outside(text, '='); eq >= 0 {
+	if eq := indexOutside(text, '='); eq >= 0 {
 		text = text[:eq]
 	}
 	text, _, _ = strings.Cut(text, "=")
-	for _, at := range regexp.MustCompile(`[\w-]+`).FindAllStringIndex(text, -1) {
-		if rest := text[at[1]:]; object.SensitiveName(text[at[0]:at[1]]) && !strings.HasPrefix(rest, ".") && !strings.HasPrefix(rest, "[") && !strings.HasPrefix(rest, `"]`) {
-			return shortened(text[:at[1]])
+	for _, match := range regexp.MustCompile(`[\w-]+`).FindAllStringIndex(text, -1) {
+		after := text[match[1]:]
+		isStep := strings.HasPrefix(after, ".") || strings.HasPrefix(after, "[") || strings.HasPrefix(after, `"]`)
+		if object.SensitiveName(text[match[0]:match[1]]) && !isStep {
+			return shortened(text[:match[1]])
 		}
 	}
 	return shortened(text)
 }
 
-// shortened returns the part of text that a message shows.
+// shortened returns text cut to a length that fits into a message.
 func shortened(text string) string {
 	const most = 200
 	return printable.Cut(text, most, "…")
@@ -98,9 +100,8 @@ func (s Set) fail(err error, hint string) error {
 	return object.Errors{mistake(s.Pos, nil, hint, "%w", err)}
 }
 
-// outside returns the offset of the first c in text that is not inside brackets, or -1 if there is
-// none.
-func outside(text string, c byte) int {
+// indexOutside returns the offset of the first c in text that is not inside brackets, or -1.
+func indexOutside(text string, c byte) int {
 	inText, depth := false, 0
 	for i := 0; i < len(text); i++ {
 		switch {
@@ -123,7 +124,7 @@ func outside(text string, c byte) int {
 // setPath reads a path that begins with a name.
 func setPath(text string) (object.Path, error) {
 	if steps := strings.Count(text, ".") + strings.Count(text, "["); steps > 32*maxDepth && !strings.Contains(text, `"`) {
-		return nil, fmt.Errorf("the path has more than %d steps", maxDepth) // Reading them all would take memory.
+		return nil, fmt.Errorf("the path has more than %d steps", maxDepth) // Reading all steps would take memory.
 	}
 	path, ok := object.ReadPath(text)
 	if !ok || len(path) == 0 {
@@ -144,7 +145,7 @@ func setPath(text string) (object.Path, error) {
 }
 
 // value reads the part behind the equals sign.
-func (s Set) value(text string) (object.Value, error) {
+func (s Set) readValue(text string) (object.Value, error) {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Value: text}
 	trimmed := strings.TrimSpace(text)
 	switch {
@@ -152,7 +153,7 @@ func (s Set) value(text string) (object.Value, error) {
 		return object.Value{Kind: object.KindString, Pos: s.Pos}, nil
 	case strings.ContainsAny(trimmed[:min(1, len(trimmed))], `{["'`):
 		v, err := ParseValue(File{Name: s.Pos.File, Data: []byte(text)})
-		return at(v, s.Pos), errorsAt(err, s.Pos)
+		return moveTo(v, s.Pos), errorsAt(err, s.Pos)
 	}
 	t := newText(s.Pos.File, []byte(text))
 	if errs, _ := t.check(); len(errs) > 0 {
@@ -160,24 +161,24 @@ func (s Set) value(text string) (object.Value, error) {
 	}
 	c := newConverter(t, 1)
 	v := c.convert(n, 0).value
-	return at(v, s.Pos), errorsAt(c.errs.Err(), s.Pos)
+	return moveTo(v, s.Pos), errorsAt(c.errs.Err(), s.Pos)
 }
 
-// Over returns v with the set merged over it. Maps on the way are made if they are missing, and an
-// index may name an item or the index after the last. The value v is not changed.
+// Over returns v with the set merged over it. Missing maps on the way are made, and an index may name
+// an item or the index after the last. The value v is not changed.
 func (s Set) Over(v object.Value) (object.Value, error) { return s.Into(v, Own{}) }
 
-// Into does what [Set.Over] does for one of many sets: what own has of v is changed in its place.
+// Into is like [Set.Over] for one of many sets: the parts of v in own are changed in place.
 func (s Set) Into(v object.Value, own Own) (object.Value, error) {
-	out, err := s.over(v, 0, own)
+	out, err := s.merge(v, 0, own)
 	if err != nil {
 		return object.Value{}, s.fail(err, "")
 	}
 	return out, nil
 }
 
-// Own are the maps and lists that sets before have copied, each by the address of its first
-// element: those after them need no other copy.
+// Own are the maps and lists that earlier sets have copied, each by the address of its first element.
+// Later sets need no other copy.
 type Own map[any]bool
 
 // owned returns a list that may be changed, which is list itself if it is in own.
@@ -190,15 +191,15 @@ func owned[E any](own Own, list []E) []E {
 	return list
 }
 
-// appendOwned returns an owned list with one more element.
+// appendOwned returns an owned list with another element.
 func appendOwned[E any](own Own, list []E, e E) []E {
 	list = append(owned(own, list), e)
 	own[&list[0]] = true
 	return list
 }
 
-// over returns v with the set merged over it, from a step of its path on.
-func (s Set) over(v object.Value, step int, own Own) (object.Value, error) {
+// merge returns v with the set merged over it, beginning at a step of its path.
+func (s Set) merge(v object.Value, step int, own Own) (object.Value, error) {
 	if step == len(s.Path) {
 		return s.Value, nil
 	}
@@ -220,13 +221,13 @@ func (s Set) over(v object.Value, step int, own Own) (object.Value, error) {
 		return s.item(v, step, own)
 	}
 
-	// A map gets another member, or another value of one.
+	// A map gets another member, or another value of a member.
 	i := slices.IndexFunc(v.Members, func(m object.Member) bool { return m.Name == next.Name })
-	var under object.Value
+	var present object.Value
 	if i >= 0 {
-		under = v.Members[i].Value
+		present = v.Members[i].Value
 	}
-	inner, err := s.over(under, step+1, own)
+	inner, err := s.merge(present, step+1, own)
 	if err != nil {
 		return v, err
 	}
@@ -245,11 +246,11 @@ func (s Set) item(v object.Value, step int, own Own) (object.Value, error) {
 	if i > len(v.Items) {
 		return v, fmt.Errorf("%s has %d items, so there is no item %d", s.Path[:step], len(v.Items), i)
 	}
-	var under object.Value
+	var present object.Value
 	if i < len(v.Items) {
-		under = v.Items[i]
+		present = v.Items[i]
 	}
-	inner, err := s.over(under, step+1, own)
+	inner, err := s.merge(present, step+1, own)
 	if err != nil {
 		return v, err
 	}
@@ -265,11 +266,11 @@ func (s Set) item(v object.Value, step int, own Own) (object.Value, error) {
 // Override is one value in the syntax of --override-property of score-k8s and
 // score-compose: [SPEC:]PATH=VALUE.
 type Override struct {
-	// Spec is the name of the spec, "" if none is named.
+	// Spec is the name of the spec, or "".
 	Spec string
-	// Path are names, and in lists indexes; -1 is behind the last item.
+	// Path lists names, and indexes of lists; -1 is behind the last item.
 	Path []string
-	// Value is what to set, KindNone if the path is to be deleted.
+	// Value is the value to set, or KindNone if the path is to be deleted.
 	Value object.Value
 	// Pos is the position for messages: the complete argument.
 	Pos object.Pos
@@ -287,7 +288,7 @@ func ParseOverride(text string) (Override, error) {
 	path, value, ok := strings.Cut(text, "=")
 	o := Override{Pos: object.Pos{File: "--override-property " + SetTarget(path)}}
 	if !ok {
-		o.Pos.File = "--override-property" // As of a [SetPlace].
+		o.Pos.File = "--override-property" // See [SetPlace].
 		return Override{}, o.fail(errors.New("has no ="), "write PATH=VALUE, such as containers.web.args.0=--verbose")
 	}
 	if before, after, named := strings.Cut(path, ":"); named && CheckName(before) == nil {
@@ -296,7 +297,8 @@ func ParseOverride(text string) (Override, error) {
 	}
 	o.Path = dotted(path)
 	if slices.Contains(o.Path, "") {
-		return Override{}, o.fail(fmt.Errorf("%q is not a path", SetTarget(path)), `write names joined by dots, such as metadata.annotations.example\.com/team`)
+		return Override{}, o.fail(fmt.Errorf("%q is not a path", SetTarget(path)),
+			`write names joined by dots, such as metadata.annotations.example\.com/team`)
 	}
 	if len(o.Path) > maxDepth {
 		return Override{}, o.fail(fmt.Errorf("the path has more than %d steps", maxDepth), "")
@@ -306,7 +308,7 @@ func ParseOverride(text string) (Override, error) {
 		return Override{}, errorsAt(err, o.Pos)
 	}
 	if v.Kind != object.KindNull {
-		o.Value = at(v, o.Pos)
+		o.Value = moveTo(v, o.Pos)
 	}
 	return o, nil
 }
@@ -334,10 +336,10 @@ func (o Override) fail(err error, hint string) error {
 	return object.Errors{mistake(o.Pos, nil, hint, "%w", err)}
 }
 
-// Over returns v with the value set or deleted. Maps on the way are made if they are missing. To
-// delete what is not there is a warning, and leaves v as it is.
+// Over returns v with the value set or deleted. Missing maps on the way are made. To delete a missing
+// path is a warning, and leaves v unchanged.
 func (o Override) Over(v object.Value) (object.Value, error) {
-	out, err := o.over(v, 0)
+	out, err := o.set(v, 0)
 	if err == nil {
 		return out, nil
 	}
@@ -349,13 +351,13 @@ func (o Override) Over(v object.Value) (object.Value, error) {
 	return v, o.fail(err, "")
 }
 
-// missingError is what cannot be deleted, because it is not there.
+// missingError is the error of a path that cannot be deleted, because it does not exist.
 type missingError struct{ path, hint string }
 
 // Error names the path.
 func (e *missingError) Error() string { return "there is no " + e.path + " to delete" }
 
-func (o Override) over(v object.Value, step int) (object.Value, error) {
+func (o Override) set(v object.Value, step int) (object.Value, error) {
 	if step == len(o.Path) {
 		return o.Value, nil
 	}
@@ -375,7 +377,7 @@ func (o Override) over(v object.Value, step int) (object.Value, error) {
 // upTo returns the path before a step, as a user writes it.
 func (o Override) upTo(step int) string { return strings.Join(o.Path[:step], ".") }
 
-// deletes reports whether the step is the one to delete.
+// deletes reports whether the step is to be deleted.
 func (o Override) deletes(step int) bool {
 	return o.Value.Kind == object.KindNone && step == len(o.Path)-1
 }
@@ -399,7 +401,7 @@ func (o Override) member(v object.Value, step int) (object.Value, error) {
 		i = len(v.Members)
 		v.Members = append(v.Members, object.Member{Name: name, Pos: o.Pos})
 	}
-	inner, err := o.over(v.Members[i].Value, step+1)
+	inner, err := o.set(v.Members[i].Value, step+1)
 	v.Members[i].Value = inner
 	return v, err
 }
@@ -420,14 +422,14 @@ func (o Override) item(v object.Value, step int) (object.Value, error) {
 		v.Items = slices.Delete(v.Items, i, i+1)
 		return v, nil
 	}
-	v.Items[i], err = o.over(v.Items[i], step+1)
+	v.Items[i], err = o.set(v.Items[i], step+1)
 	return v, err
 }
 
 // HelmSet is an argument of --set, --set-string, --set-json or --set-file as Helm reads it.
 type HelmSet struct {
 	Flag, Text string
-	// Content is what the file of --set-file holds.
+	// Content is the content of the file of --set-file.
 	Content string
 	// Pos is the position for messages.
 	Pos object.Pos

@@ -10,10 +10,10 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// APIVersion is that of every document of Ropewalk.
+// APIVersion is the apiVersion of every document of Ropewalk.
 const APIVersion = "ropewalk.dev/v1alpha1"
 
-// The kinds of documents that are no workloads.
+// The kinds of documents that are not workloads.
 const (
 	KindTransform    = "Transform"
 	KindProject      = "Project"
@@ -25,7 +25,7 @@ const (
 // ScoreVersion is the apiVersion of a Score file.
 const ScoreVersion = scoreGroup + "/v1b1"
 
-// ProjectFile is the name under which a directory's project is found.
+// ProjectFile is the name of the file with the project of a folder.
 const ProjectFile = "ropewalk.yaml"
 
 // File is the content of one file of a user.
@@ -33,8 +33,8 @@ type File struct {
 	// Name is the path as the user would write it, for messages.
 	Name string
 	Data []byte
-	// Found is set if a search found the file and no user named it: where it
-	// holds no document of Ropewalk, it is skipped silently.
+	// Found is set if a search found the file and no user named it: without a document of
+	// Ropewalk it is skipped silently.
 	Found bool
 
 	// manifests is set for objects of the cluster, which kubectl reads.
@@ -43,21 +43,21 @@ type File struct {
 	values bool
 	// structured is set for a document that was never text, which has no Data.
 	structured *parsed
-	// ended returns the error of the context that bounds the reading; it is nil if none does.
+	// ended returns the error of the context that bounds the reading, or is nil.
 	ended func() error
 }
 
-// Until returns f with its reading bounded by ctx, whose error it then returns: reading a large
-// file takes seconds.
+// Until returns f with its reading bounded by ctx, whose error it then returns: reading a large file
+// takes seconds.
 func (f File) Until(ctx context.Context) File {
 	f.ended = ctx.Err
 	return f
 }
 
-// Documents is everything that a set of files holds.
+// Documents holds the documents of a set of files.
 type Documents struct {
-	// Projects is every Project document; more than one is an error of
-	// a caller that needs just one.
+	// Projects are all Project documents; several are an error of
+	// [Documents.OneProject].
 	Projects []Project
 	// Transforms are in the order of the files and documents, PivotClusters, Gateways and
 	// Components among them.
@@ -65,7 +65,7 @@ type Documents struct {
 	// Workloads are Score files, Workload and Function documents, as they stand, in the
 	// order of the files and documents.
 	Workloads []Document
-	// Sources are documents and files of others that become workloads: those of the kinds
+	// Sources are documents and files of other formats that become workloads: documents of the kinds
 	// Apps and Compose, and compose files, func.yaml and apps.yaml that a user named.
 	Sources []Document
 	// ConfigMaps are core v1 ConfigMap manifests, as they stand.
@@ -73,7 +73,7 @@ type Documents struct {
 	// Incomplete is set if a document of Ropewalk could not be read, so that a name
 	// that is not here may still exist.
 	Incomplete bool
-	// Warnings are about documents that look like one of ours, and are left out.
+	// Warnings are about documents that look like documents of Ropewalk, and are skipped.
 	Warnings object.Errors
 }
 
@@ -81,14 +81,14 @@ type Documents struct {
 type Manifest struct {
 	Pos   object.Pos
 	Value object.Value
-	// Blocks maps the position of each block scalar to that of its text.
+	// Blocks maps the position of each block scalar to the position of its text.
 	Blocks map[object.Pos]Block
 	// Module is set if a document of Ropewalk refers to it as a module.
 	Module bool
 }
 
-// TextAt returns where the text of a string of m is: below its indicator for a block scalar, at its
-// own position otherwise.
+// TextAt returns the place of the text of a string of m: below its indicator for a block scalar, at
+// its own position otherwise.
 func (m Manifest) TextAt(v object.Value) Block {
 	if b, ok := m.Blocks[v.Pos]; ok {
 		return b
@@ -96,19 +96,19 @@ func (m Manifest) TextAt(v object.Value) Block {
 	return Block{Pos: v.Pos}
 }
 
-// Transform is a spec that sends an input through a CUE module: a Transform, or a
-// PivotCluster or Gateway, whose spec is the input. A Component is one without a module.
+// Transform is a spec that sends an input through a CUE module: a Transform, or a PivotCluster or
+// Gateway, whose spec is the input. A Component needs no module.
 type Transform struct {
-	// Kind is that of the document.
+	// Kind is the kind of the document.
 	Kind      string
 	Name      string
-	Namespace string // "" means that of the project's context
+	Namespace string // "" for the namespace of the project's context
 	Pos       object.Pos
 	NamePos   object.Pos
 	CueRef    CueRef
 	// Tags are the values of the module's @tag and @if attributes.
 	Tags map[string]string
-	// TagPos are the places of their names.
+	// TagPos are the positions of their names.
 	TagPos    map[string]object.Pos
 	DependsOn []object.SpecDependency
 	Input     object.Value
@@ -120,25 +120,25 @@ type Transform struct {
 	PolicyOverrides []PolicyOverride
 	// Adopt is the default of the nodes' apply.adopt; "" if not given.
 	Adopt string
-	// Instance leads to the instance of a bundle of Timoni that this is, in the file of
-	// the bundle: bundle.instances.app. It is nil for a document.
+	// Instance is the path to an instance of a bundle of Timoni, in the file of the bundle:
+	// bundle.instances.app. It is nil for a document.
 	Instance object.Path
 	// AllowSecrets names the Secrets that may be rendered with data in them, by patterns
 	// of path.Match: "app-tls", "app-*".
 	AllowSecrets []string
-	// AllowSecretsPos is where each of them is written.
+	// AllowSecretsPos has the position of each of them.
 	AllowSecretsPos []object.Pos
-	// Written leads errors on the input to what its author wrote; nil if that is the
+	// Written maps errors on the input to the text of the author; nil if the author wrote the
 	// input itself.
 	Written func(object.Errors) object.Errors
-	// Component says how the objects are built without CUE, in place of CueRef and Input;
-	// it is of KindNone for others. See [DecodeComponent].
+	// Component describes the objects without CUE, in place of CueRef and Input;
+	// it is of KindNone for other specs. See [DecodeComponent].
 	Component object.Value
 	// HelmSets are arguments of Helm that an engine has for the chart of Component.
 	HelmSets []HelmSet
-	// OfUnit is that of [Component].
+	// OfUnit is the field of [Component].
 	OfUnit bool
-	// Blocks are those of the document of a component, see [Manifest].
+	// Blocks are the block scalars of the document of a component, see [Manifest].
 	Blocks map[object.Pos]Block
 	// Overlays are laid over the objects, in order.
 	Overlays []Overlay
@@ -171,7 +171,7 @@ func (t Transform) RefPath() object.Path {
 	return object.Fields("spec", "cueRef")
 }
 
-// RefType is where a module comes from.
+// RefType is the type of the source of a module.
 type RefType string
 
 // Names of types that code has to distinguish; package reftype is the table of all.
@@ -196,13 +196,13 @@ type CueRef struct {
 	PullSecretRef string
 	Verify        *Verify
 	Pos           object.Pos
-	// RefPos is the position of Ref; for an inline module it is the position of the
-	// first line of the text, and RefIndent is how far later lines are indented.
+	// RefPos is the position of Ref. For an inline module it is the position of the
+	// first line of the text, and RefIndent the indentation of later lines.
 	RefPos    object.Pos
 	RefIndent int
-	// Generated is set if the program wrote the text of an inline module, all of which is at RefPos.
+	// Generated is set if the program wrote the text of an inline module. All of it is at RefPos.
 	Generated bool
-	// VersionPos is the position of the version where that is a field of its own, as for charts
+	// VersionPos is the position of the version if it is a field of its own, as for charts
 	// and in bundles of Timoni.
 	VersionPos object.Pos
 	// DigestPos is the position of the digest beside the version in a bundle.
@@ -221,11 +221,11 @@ type Policy struct {
 	CueRef CueRef
 	Input  object.Value
 	Pos    object.Pos
-	// Overridable allows specs to loosen it, if it is one of a project.
+	// Overridable allows specs to loosen a policy of a project.
 	Overridable bool
 }
 
-// What the errors of a policy become that a spec loosens.
+// The actions by which a spec loosens the errors of a policy.
 const (
 	ActionWarning = "warning"
 	ActionIgnore  = "ignore"
@@ -239,26 +239,26 @@ type PolicyOverride struct {
 	Path object.Path
 }
 
-// Project defines which specs are rendered as one, and their context.
+// Project defines the specs that are rendered together, and their context.
 type Project struct {
 	Name string
 	Pos  object.Pos
-	// Specs are paths or globs relative to the file of the project; where there
-	// are none, every spec below its folder belongs to it.
+	// Specs are paths or globs relative to the file of the project. Without any, every
+	// spec below its folder belongs to it.
 	Specs    []Pattern
 	Context  Context
 	Policies []Policy
-	// WorkloadDefaults is what stands below workloads, as it was written; see
+	// WorkloadDefaults is the field workloads, as it was written; see
 	// [Project.Workloads].
 	WorkloadDefaults object.Value
 	// Environments are by name.
 	Environments map[string]Environment
-	// Previews are the rules of its previews; the zero value is none.
+	// Previews are the rules of its previews; the zero value allows none.
 	Previews Previews
 }
 
-// Previews are the rules by which a preview has namespaces and hosts of its own: a text with
-// ${preview}, and ${namespace} or ${host} for what there is otherwise.
+// Previews are the rules for the namespaces and hosts of a preview: a text with ${preview}, and
+// ${namespace} or ${host} for the value without a preview.
 type Previews struct {
 	Pos object.Pos
 	// Namespace must be given; Host is "" if nothing is served.
@@ -287,29 +287,29 @@ type Environment struct {
 	Context Context
 	// Inputs overlays the input of the spec of that name, leaf by leaf.
 	Inputs map[string]Input
-	// Workloads is merged over the project's, leaf by leaf.
+	// Workloads is merged over the workloads of the project, leaf by leaf.
 	Workloads object.Value
 	Isolation Isolation
-	// Clusters are the names of the Installations that it is for, in which * stands for any text;
-	// none leave that open.
+	// Clusters are the names of its Installations, in which * stands for any text; an empty list
+	// allows all.
 	Clusters []Text
 }
 
-// Isolation is what keeps the namespace of an environment apart from others; the zero value is
+// Isolation separates the namespace of an environment from others; the zero value separates
 // nothing.
 type Isolation struct {
 	Pos object.Pos
-	// Namespace makes the Namespace, which has the labels of the standard PodSecurity; "" has none.
+	// Namespace makes the Namespace, with labels for the standard PodSecurity, or without labels if "".
 	Namespace   bool
 	PodSecurity string
-	// Quota is what all pods may request together; "" is not bounded.
+	// Quota limits the requests of all pods together; "" means no limit.
 	Quota struct{ CPU, Memory, Pods string }
 	// DefaultDeny denies all traffic that no policy allows; DenyPos is its place.
 	DefaultDeny bool
 	DenyPos     object.Pos
 }
 
-// Input is what an environment merges over the input of a spec.
+// Input is an input that an environment merges over the input of a spec.
 type Input struct {
 	Pos   object.Pos
 	Value object.Value

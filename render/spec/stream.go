@@ -19,20 +19,19 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// MaxFile is how many bytes a file may have: 4 MiB.
+// MaxFile limits the size of a file: 4 MiB.
 const MaxFile = 4 << 20
 
-// dense is how few bytes there may be for each character that can make a
-// value. The YAML library needs some 300 bytes for a value, so that a file of
-// nothing but commas would need a gigabyte; texts of people and of tools have
-// twenty bytes and more.
+// dense is the lowest number of bytes for each character that can make a value. The YAML library
+// needs some 300 bytes for a value, so that a file of commas only would need a gigabyte; texts of
+// people and of tools have twenty bytes and more.
 const dense = 10
 
-// maxBroken is how many documents of a file are explained that are not well-formed.
+// maxBroken limits the malformed documents that are explained per file.
 const maxBroken = 10_000
 
-// maxTags is how many %TAG directives a file may have: the YAML library compares each with
-// all others.
+// maxTags limits the %TAG directives of a file: the YAML library compares each with all
+// others.
 const maxTags = 100
 
 // parsed is one document of a stream.
@@ -42,21 +41,21 @@ type parsed struct {
 	blocks map[object.Pos]Block
 	// errs are mistakes inside the document that leave its structure intact.
 	errs object.Errors
-	// words are mistakes where kubectl or Helm would read the document too: yes, no, on, off
-	// without quotes, which is text here and a bool there.
-	words object.Errors
+	// kubectlErrs are mistakes only for documents that kubectl or Helm reads too: yes, no, on, off
+	// without quotes, which are text here and bools there.
+	kubectlErrs object.Errors
 	// full is set if the document is too large, or nests too deep: part of it is left out.
 	full bool
 }
 
-// documents reads every document of f. Text that is no YAML ends only its own
+// documents reads every document of f. A syntax error ends only its own
 // document: reading goes on at the next "---".
 func (f File) documents(limit int) (docs []parsed, errs object.Errors) {
 	if f.structured != nil {
 		return []parsed{*f.structured}, nil
 	}
 
-	// A file is bounded before it is parsed.
+	// The size of a file is checked before it is parsed.
 	if len(f.Data) > limit {
 		return nil, object.Errors{mistake(object.Pos{File: f.Name}, nil, "keep large data out of specs",
 			"the file has %d bytes, more than the %d that are allowed", len(f.Data), limit)}
@@ -71,10 +70,11 @@ func (f File) documents(limit int) (docs []parsed, errs object.Errors) {
 	t.values = f.values
 	t.ended = f.ended
 	if t.tags() > maxTags {
-		return nil, object.Errors{mistake(object.Pos{File: f.Name}, nil, "write the tags without them", "the file has more than %d %%TAG directives", maxTags)}
+		return nil, object.Errors{mistake(object.Pos{File: f.Name}, nil, "write the tags without them",
+			"the file has more than %d %%TAG directives", maxTags)}
 	}
 
-	// A text with invalid characters is read on if it may hold specs.
+	// A text with invalid characters is read further if it may hold specs.
 	errs, binary := t.check()
 	if len(errs) > 0 {
 		if ours, _ := Mentions(data); binary || !ours {
@@ -84,31 +84,32 @@ func (f File) documents(limit int) (docs []parsed, errs object.Errors) {
 
 	// Read documents up to the next mistake, and go on behind it.
 	for start := 0; start < len(t.data); {
-		more, last, wrong := t.stream(start)
-		if err := t.over(); err != nil {
+		batch, last, broken := t.stream(start)
+		if err := t.contextErr(); err != nil {
 			return nil, object.Errors{{Stage: object.StageSpec, Pos: object.Pos{File: f.Name}, Err: err}}
 		}
-		docs = append(docs, more...)
-		if wrong == nil {
+		docs = append(docs, batch...)
+		if broken == nil {
 			break
 		}
-		// The document at fault begins at start, or behind the last good one.
-		from := t.at(start).Line
-		if len(more) > 0 {
-			from = t.nextDocument(last)
+		// The malformed document begins at start, or behind the last good document.
+		line := t.posAt(start).Line
+		if len(batch) > 0 {
+			line = t.nextDocument(last)
 		}
-		next := t.nextDocument(from)
-		e := t.syntax(*wrong, from, next)
-		if len(more) > 0 {
-			if shifted := t.shifted(more[len(more)-1].value.Pos.Line, wrong.message); shifted != nil {
-				// What was read is the first line alone.
+		next := t.nextDocument(line)
+		e := t.syntax(*broken, line, next)
+		if len(batch) > 0 {
+			if shifted := t.shifted(batch[len(batch)-1].value.Pos.Line, broken.message); shifted != nil {
+				// Only the first line was read as a document.
 				e = shifted
 				docs = docs[:len(docs)-1]
 			}
 		}
 		errs = append(errs, e)
 		if len(errs) > maxBroken {
-			errs = append(errs, mistake(object.Pos{File: f.Name, Line: next}, nil, "", "more than %d documents of the file are not well-formed; the rest is not read", maxBroken))
+			errs = append(errs, mistake(object.Pos{File: f.Name, Line: next}, nil, "",
+				"more than %d documents of the file are not well-formed; the rest is not read", maxBroken))
 			break
 		}
 		start = t.lineStart(next)
@@ -116,8 +117,8 @@ func (f File) documents(limit int) (docs []parsed, errs object.Errors) {
 	return docs, errs
 }
 
-// over returns the error of the context that bounds the reading, and nil while it goes on.
-func (t *text) over() error {
+// contextErr returns the error of the context that bounds the reading, or nil.
+func (t *text) contextErr() error {
 	if t.ended == nil {
 		return nil
 	}
@@ -132,13 +133,13 @@ type reader struct {
 
 // Read implements [io.Reader].
 func (r *reader) Read(p []byte) (int, error) {
-	if err := r.text.over(); err != nil {
+	if err := r.text.contextErr(); err != nil {
 		return 0, err
 	}
 	return r.Reader.Read(p)
 }
 
-// tags returns how many lines begin with a directive for tags.
+// tags returns the number of lines that begin with a directive for tags.
 func (t *text) tags() int {
 	n := 0
 	for _, start := range t.starts {
@@ -150,14 +151,16 @@ func (t *text) tags() int {
 }
 
 // shifted returns the mistake of a document that begins at a line with spaces and goes on without
-// them, which the library takes for two documents. It returns nil for any other mistake.
+// them, which the library reads as two documents. It returns nil for any other mistake.
 func (t *text) shifted(line int, message string) *object.Error {
 	text := t.line(line)
 	first := bytes.TrimLeft(text, " ")
-	if message != noStart || len(first) == len(text) || len(first) == 0 || first[0] == '{' || first[0] == '[' {
+	isFlow := len(first) > 0 && (first[0] == '{' || first[0] == '[')
+	if message != noStart || len(first) == len(text) || len(first) == 0 || isFlow {
 		return nil
 	}
-	return mistake(object.Pos{File: t.name, Line: line, Column: 1}, nil, "remove the spaces at its beginning", "the first line of the document is indented, and those below are not")
+	return mistake(object.Pos{File: t.name, Line: line, Column: 1}, nil, "remove the spaces at its beginning",
+		"the first line of the document is indented, and those below are not")
 }
 
 // lineFeeds returns data with the lone carriage returns that end lines as line feeds.
@@ -174,8 +177,8 @@ func lineFeeds(data []byte) []byte {
 	return out
 }
 
-// Values returns how many values a text of YAML or JSON can hold at most, without its aliases: each
-// needs a comma, a bracket, a colon or a dash.
+// Values returns the highest number of values that a text of YAML or JSON can hold, without its
+// aliases: each value needs a comma, a bracket, a colon or a dash.
 func Values(data []byte) int {
 	n := 0
 	for i, c := range data {
@@ -191,16 +194,16 @@ func Values(data []byte) int {
 	return n
 }
 
-// Weight returns roughly how many bytes the documents of a file of this text take. They never take
-// much more, except for aliases; see [object.Value.Size].
+// Weight estimates the bytes that the documents of a file of this text take in memory. They never
+// take much more, except for aliases; see [object.Value.Size].
 func Weight(data []byte) int64 {
 	const perValue = 250
 	return int64(len(data)) + perValue*int64(Values(data))
 }
 
-// stream reads documents from the offset start on until the text ends or is
-// no YAML; last is the line of the last document that it read.
-func (t *text) stream(start int) (docs []parsed, last int, wrong *fault) {
+// stream reads documents from the offset start to the end of the text or to a syntax error; last is
+// the line of the last document that it read.
+func (t *text) stream(start int) (docs []parsed, last int, broken *fault) {
 	base := sort.SearchInts(t.starts, start) + 1
 	d := yaml.NewDecoder(&reader{Reader: bytes.NewReader(t.data[start:]), text: t})
 	for {
@@ -220,24 +223,24 @@ func (t *text) stream(start int) (docs []parsed, last int, wrong *fault) {
 			if v.Kind == object.KindNull && len(c.errs) == 0 {
 				continue
 			}
-			docs = append(docs, parsed{value: v, blocks: c.blocks, errs: c.errs, words: c.words, full: c.full})
+			docs = append(docs, parsed{value: v, blocks: c.blocks, errs: c.errs, kubectlErrs: c.kubectlErrs, full: c.full})
 		}
 	}
 }
 
-// nextDocument returns the line of the first "---" below a line. It returns the line behind the
-// last if there is none: YAML allows it nowhere but between documents.
+// nextDocument returns the line of the first "---" below a line, or the line behind the last: YAML
+// allows "---" only between documents.
 func (t *text) nextDocument(line int) int {
 	for n := line + 1; n <= len(t.real); n++ {
-		if rest, ok := bytes.CutPrefix(t.line(n), []byte("---")); ok &&
-			(len(rest) == 0 || rest[0] == ' ' || rest[0] == '\t') {
+		if after, ok := bytes.CutPrefix(t.line(n), []byte("---")); ok &&
+			(len(after) == 0 || after[0] == ' ' || after[0] == '\t') {
 			return n
 		}
 	}
 	return len(t.real) + 1
 }
 
-// lineStart returns the offset where a line begins.
+// lineStart returns the offset of the beginning of a line.
 func (t *text) lineStart(line int) int {
 	if line > len(t.real) {
 		return len(t.data)
@@ -245,11 +248,12 @@ func (t *text) lineStart(line int) int {
 	return t.real[line-1]
 }
 
-// yamlEscapes writes the two escapes of JSON that the YAML library does not
-// know, surrogate pairs and \/, as what they mean. Only JSON is touched.
+// yamlEscapes replaces the two escapes of JSON that the YAML library does not know, surrogate pairs
+// and \/, by their meaning. Only JSON is touched.
 func yamlEscapes(data []byte) []byte {
 	start := bytes.TrimLeft(data, " \t\r\n")
-	if len(start) == 0 || start[0] != '{' && start[0] != '[' || !bytes.ContainsRune(start, '\\') || !json.Valid(start) {
+	isJSON := len(start) > 0 && (start[0] == '{' || start[0] == '[')
+	if !isJSON || !bytes.ContainsRune(start, '\\') || !json.Valid(start) {
 		return data
 	}
 	escape := regexp.MustCompile(`\\\\|\\/|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}`)
@@ -266,15 +270,15 @@ func yamlEscapes(data []byte) []byte {
 	})
 }
 
-// ErrSecondDocument is the mistake of a file that holds more than the one value.
+// ErrSecondDocument is the mistake of a file with several values where one is expected.
 var ErrSecondDocument = errors.New("a second document begins here; expected one value")
 
 // ParseValue reads a file that holds one value, such as a values file; an
 // empty file is KindNone. The error is an object.Errors with every mistake.
 func ParseValue(f File) (object.Value, error) { return f.value() }
 
-// ParseValues does what [ParseValue] does, for values that Helm might read: yes, no, on and off
-// without quotes are mistakes, and keys may be whole numbers and bools, which are texts for Helm.
+// ParseValues is like [ParseValue] for values that Helm might read: yes, no, on and off without
+// quotes are mistakes, and keys may be whole numbers and bools, which are texts for Helm.
 func ParseValues(f File) (object.Value, error) {
 	f.values = true
 	return f.value()
@@ -285,7 +289,7 @@ func (f File) value() (object.Value, error) {
 	for _, d := range docs {
 		errs = append(errs, d.errs...)
 		if f.values {
-			errs = append(errs, d.words...)
+			errs = append(errs, d.kubectlErrs...)
 		}
 	}
 	if len(docs) > 1 {
@@ -297,16 +301,16 @@ func (f File) value() (object.Value, error) {
 	return docs[0].value, nil
 }
 
-// ParseManifests reads every document of a file that may be far larger than a
-// spec, such as a bundle of CustomResourceDefinitions: up to limit bytes. As kubectl does, it
-// takes yes, no, on and off without quotes for bools.
+// ParseManifests reads every document of a file that may be far larger than a spec, such as a bundle
+// of CustomResourceDefinitions: up to limit bytes. Like kubectl, it reads yes, no, on and off without
+// quotes as bools.
 func ParseManifests(f File, limit int) ([]Manifest, error) {
 	f.manifests = true
 	return ParseDocuments(f, limit)
 }
 
-// ParseDocuments does what [ParseManifests] does, for what kubectl does not read: YAML 1.2, in
-// which only true and false are bools.
+// ParseDocuments is like [ParseManifests] for files that kubectl does not read: YAML 1.2, in which
+// only true and false are bools.
 func ParseDocuments(f File, limit int) ([]Manifest, error) {
 	docs, errs := f.documents(limit)
 	out := make([]Manifest, 0, len(docs))

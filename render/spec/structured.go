@@ -14,9 +14,9 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Structured is a document that was never text: an object of a cluster. It is read by the
-// rules of text. Its positions are lines of a file that does not exist; PathAt returns which
-// field each is.
+// Structured is a document that was never text: an object of a cluster. It follows the rules of
+// text. Its positions are lines of a file that does not exist; PathAt returns the field of a
+// position.
 type Structured struct {
 	// File is to be read with [Parse].
 	File File
@@ -26,18 +26,18 @@ type Structured struct {
 	next  int
 }
 
-// structuredLine is the line of a value, and the step that leads to it from the value at
-// the index up; -1 is none. A text has its own lines after it.
+// structuredLine is the line of a value, and the step that leads to it from the value at the index
+// parent, or -1. A text has its own lines after it.
 type structuredLine struct {
-	line, up int
-	step     object.Step
+	line, parent int
+	step         object.Step
 }
 
-// maxStructured is how many values such a document may hold. An object of a cluster has less
-// than a megabyte and a half, of which all could be values.
+// maxStructured limits the values of such a document. An object of a cluster has less than a megabyte
+// and a half, which could consist of values only.
 const maxStructured = 100_000
 
-// NewStructured returns a document called name. Doc is JSON in Go, with numbers as json.Number.
+// NewStructured returns a document called name. The argument doc is JSON in Go, with numbers as json.Number.
 func NewStructured(name string, doc map[string]any) *Structured {
 	s := &Structured{File: File{Name: name}, doc: parsed{blocks: map[object.Pos]Block{}}, next: 1}
 	s.doc.value = s.value(doc, -1, object.Step{}, 0)
@@ -52,31 +52,31 @@ func (s *Structured) PathAt(pos object.Pos) string {
 	if i < 0 {
 		return ""
 	}
-	at := s.lines[i]
+	line := s.lines[i]
 	var path object.Path
-	for l := at; l.up >= 0; l = s.lines[l.up] {
+	for l := line; l.parent >= 0; l = s.lines[l.parent] {
 		path = append(path, l.step)
 	}
 	slices.Reverse(path)
-	if n := pos.Line - at.line; n > 0 {
+	if n := pos.Line - line.line; n > 0 {
 		return fmt.Sprintf("%s:%d:%d", path, n, max(1, pos.Column))
 	}
 	return path.String()
 }
 
-// value returns v with a position for each of its parts. The step leads to it from the line up.
-func (s *Structured) value(v any, up int, step object.Step, depth int) object.Value {
+// value returns v with a position for each of its parts. The step leads to it from the line parent.
+func (s *Structured) value(v any, parent int, step object.Step, depth int) object.Value {
 	out := object.Value{Pos: object.Pos{File: s.File.Name, Line: s.next, Column: 1}}
-	own := len(s.lines)
+	index := len(s.lines)
 
 	// The document is bounded in its values and its depth, and each value has a line.
 	switch {
-	case own > maxStructured:
-		return out // It is reported.
-	case own == maxStructured:
+	case index > maxStructured:
+		return out // The limit is reported once.
+	case index == maxStructured:
 		s.fail(out.Pos, "the document holds more than %d values, which no flag allows", maxStructured)
 	}
-	s.lines = append(s.lines, structuredLine{line: s.next, up: up, step: step})
+	s.lines = append(s.lines, structuredLine{line: s.next, parent: parent, step: step})
 	s.next++
 	if depth > maxDepth {
 		s.fail(out.Pos, "maps and lists are nested more than %d deep, which no flag allows", maxDepth)
@@ -88,14 +88,14 @@ func (s *Structured) value(v any, up int, step object.Step, depth int) object.Va
 	case map[string]any:
 		out.Kind = object.KindMap
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			value := s.value(v[name], own, object.Field(name), depth+1)
+			value := s.value(v[name], index, object.Field(name), depth+1)
 			out.Members = append(out.Members, object.Member{Name: name, Pos: value.Pos, Value: value})
 		}
 	case []any:
 		out.Kind = object.KindList
 		out.Items = make([]object.Value, len(v))
 		for i := range v {
-			out.Items[i] = s.value(v[i], own, object.Index(i), depth+1)
+			out.Items[i] = s.value(v[i], index, object.Index(i), depth+1)
 		}
 	case string:
 		out.Kind, out.Text = object.KindString, v
@@ -104,9 +104,9 @@ func (s *Structured) value(v any, up int, step object.Step, depth int) object.Va
 			s.next += strings.Count(v, "\n") + 1
 		}
 	case json.Number:
-		text, wrong := numberText(v.String(), !strings.ContainsAny(v.String(), ".eE"))
-		if wrong != "" {
-			s.fail(out.Pos, wrong, v)
+		text, problem := numberText(v.String(), !strings.ContainsAny(v.String(), ".eE"))
+		if problem != "" {
+			s.fail(out.Pos, problem, v)
 		}
 		out.Kind, out.Text = object.KindNumber, text
 	case bool:

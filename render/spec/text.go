@@ -20,8 +20,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// text is a file with what is needed to turn the line and column of the YAML
-// library into a position that an editor follows. The library counts columns
+// text is a file with an index that turns the line and column of the YAML
+// library into a position for an editor. The library counts columns
 // in characters and starts a line at every Unicode line break; editors and
 // object.Pos count bytes and break at LF, CRLF and CR.
 type text struct {
@@ -34,14 +34,14 @@ type text struct {
 	real []int
 	// wide is set if the text is not only ASCII.
 	wide bool
-	// every are the offsets of every everyth character: a column far to the right is found
-	// without a walk from the beginning of its line.
+	// every has the offset of every everyth character, so that a column far to the right is
+	// found without a walk from the beginning of its line.
 	every []int
-	// manifests and values are those of the file.
+	// manifests and values are the fields of the file.
 	manifests, values bool
-	// ended is that of the file.
+	// ended is the field of the file.
 	ended func() error
-	// aliased is how many values the aliases of all its documents stand for.
+	// aliased counts the values that the aliases of all its documents stand for.
 	aliased int
 }
 
@@ -51,7 +51,7 @@ const everyth = 128
 func newText(name string, data []byte) *text {
 	t := &text{name: name, data: data, starts: make([]int, 1, bytes.Count(data, []byte{'\n'})+2)}
 	t.real = t.starts
-	var odd []int
+	var unicodeBreaks []int
 	for i, n := 0, 0; i < len(data); n++ {
 		if n%everyth == 0 {
 			t.every = append(t.every, i)
@@ -62,18 +62,19 @@ func newText(name string, data []byte) *text {
 			r, size := utf8.DecodeRune(data[i:])
 			i += size
 			if r == '\u0085' || r == '\u2028' || r == '\u2029' {
-				odd = append(odd, i)
+				unicodeBreaks = append(unicodeBreaks, i)
 			}
 			continue
 		}
 		i++
-		if c == '\n' || c == '\r' && (i == len(data) || data[i] != '\n') {
+		lone := c == '\r' && (i == len(data) || data[i] != '\n')
+		if c == '\n' || lone {
 			t.starts = append(t.starts, i)
 		}
 	}
 	t.real = t.starts
-	if len(odd) > 0 {
-		t.starts = append(append([]int(nil), t.real...), odd...)
+	if len(unicodeBreaks) > 0 {
+		t.starts = append(append([]int(nil), t.real...), unicodeBreaks...)
 		sort.Ints(t.starts)
 	}
 	return t
@@ -84,7 +85,7 @@ func (t *text) pos(line, column int) object.Pos {
 	if !t.wide && line <= len(t.real) {
 		return object.Pos{File: t.name, Line: line, Column: column}
 	}
-	return t.at(t.offset(line, column))
+	return t.posAt(t.offset(line, column))
 }
 
 // offset returns the offset in the text of a line and a column of the library.
@@ -104,8 +105,8 @@ func (t *text) offset(line, column int) int {
 	return at
 }
 
-// at returns the position of an offset in the text.
-func (t *text) at(offset int) object.Pos {
+// posAt returns the position of an offset in the text.
+func (t *text) posAt(offset int) object.Pos {
 	line := sort.SearchInts(t.real, offset+1)
 	return object.Pos{File: t.name, Line: line, Column: offset - t.real[line-1] + 1}
 }
@@ -122,20 +123,20 @@ func (t *text) line(n int) []byte {
 	return bytes.TrimRight(t.data[t.real[n-1]:end], "\r\n")
 }
 
-// check refuses invalid UTF-8 and control characters, the first of each, and puts something
-// harmless of the same length in their place, so that the other mistakes are found too. The result
-// binary is set if the text is none, or cannot be read on.
+// check reports invalid UTF-8 and control characters, the first of each, and replaces them by harmless
+// characters of the same length, so that the other mistakes are found too. The result binary is set if
+// the data is not text, or cannot be read further.
 func (t *text) check() (errs object.Errors, binary bool) {
 	encoding, control := false, false
 	out := t.data
 	replace := func(i int, by byte) {
 		if len(errs) == 0 {
-			out = bytes.Clone(t.data) // that of the caller is for excerpts
+			out = bytes.Clone(t.data) // Excerpts show the data of the caller.
 		}
 		out[i] = by
 	}
 
-	// A character is invalid, not allowed, or as it should be.
+	// A character is invalid, not allowed, or right.
 	for i := 0; i < len(t.data); {
 		c := t.data[i]
 		if c >= utf8.RuneSelf {
@@ -143,14 +144,16 @@ func (t *text) check() (errs object.Errors, binary bool) {
 			if r == utf8.RuneError && size == 1 {
 				replace(i, 'x')
 				if !encoding {
-					errs = append(errs, mistake(t.at(i), nil, "save the file as UTF-8", "byte 0x%02x is not valid UTF-8%s", c, latin(c)))
+					errs = append(errs, mistake(t.posAt(i), nil, "save the file as UTF-8", "byte 0x%02x is not valid UTF-8%s", c, latin(c)))
 					encoding = true
 				}
 			}
-			if r > unicode.MaxASCII && (r < 0xa0 && r != '\u0085' || r == '\ufffe' || r == '\uffff') {
+			isControl := r > unicode.MaxASCII && r < 0xa0 && r != '\u0085'
+			if isControl || r == '\ufffe' || r == '\uffff' {
 				replace(i+size-1, 0xbd) // U+00BD, U+FFFD
 				if !control {
-					errs = append(errs, mistake(t.at(i), nil, fmt.Sprintf(`delete it, or write "\u%04x" in double quotes`, r), "control character %U is not allowed", r))
+					errs = append(errs, mistake(t.posAt(i), nil, fmt.Sprintf(`delete it, or write "\u%04x" in double quotes`, r),
+						"control character %U is not allowed", r))
 					control = true
 				}
 			}
@@ -158,14 +161,16 @@ func (t *text) check() (errs object.Errors, binary bool) {
 			continue
 		}
 		if c == 0 {
-			return object.Errors{mistake(t.at(i), nil, "save the file as text in UTF-8", "a byte 0x00, as in binary files and in UTF-16")}, true
+			return object.Errors{mistake(t.posAt(i), nil, "save the file as text in UTF-8", "a byte 0x00, as in binary files and in UTF-16")}, true
 		}
-		if c < ' ' && c != '\n' && c != '\r' && c != '\t' || c == 0x7f {
+		isSpace := c == '\n' || c == '\r' || c == '\t'
+		if (c < ' ' && !isSpace) || c == 0x7f {
 			replace(i, ' ')
 			if !control {
-				// What indents a line decides what the rest means.
+				// The indentation of a line decides the meaning of the rest.
 				binary = binary || len(bytes.TrimSpace(t.data[bytes.LastIndexByte(t.data[:i], '\n')+1:i])) == 0
-				errs = append(errs, mistake(t.at(i), nil, fmt.Sprintf(`delete it, or write "\x%02x" in double quotes`, c), "control character 0x%02x is not allowed", c))
+				errs = append(errs, mistake(t.posAt(i), nil, fmt.Sprintf(`delete it, or write "\x%02x" in double quotes`, c),
+					"control character 0x%02x is not allowed", c))
 				control = true
 			}
 		}
@@ -175,7 +180,7 @@ func (t *text) check() (errs object.Errors, binary bool) {
 	return errs, binary
 }
 
-// latin returns what a byte is in the encoding that Western systems used before UTF-8.
+// latin returns the meaning of a byte in the encoding that Western systems used before UTF-8.
 func latin(c byte) string {
 	if c < 0xa0 {
 		return ""
@@ -183,28 +188,28 @@ func latin(c byte) string {
 	return fmt.Sprintf(": in Latin-1 it is %q", string(rune(c)))
 }
 
-// UTF8 returns a text that may be in UTF-16 or UTF-32 as UTF-8. Anything else is unchanged. The
-// encoding is detected as in section 5.2 of YAML 1.2: by a byte order mark, or by the zero bytes of
-// the first characters, which are those of ASCII.
+// UTF8 returns a text in UTF-16 or UTF-32 as UTF-8. Any other text is unchanged. The encoding is
+// detected as in section 5.2 of YAML 1.2: by a byte order mark, or by the zero bytes of the first
+// characters, which are in ASCII.
 func UTF8(data []byte) []byte {
 	const long, short = 4, 2
 	size := 0
 	order := binary.ByteOrder(binary.BigEndian)
-	at := func(mark string) bool {
+	startsWith := func(mark string) bool {
 		return len(data) >= len(mark) && !slices.ContainsFunc([]int{0, 1, 2, 3}[:len(mark)], func(i int) bool {
 			return mark[i] != data[i] && (mark[i] != 'a' || data[i] == 0)
 		})
 	}
 
-	// The first bytes tell how long a unit is, and in which order its bytes are.
+	// The first bytes tell the length of a unit, and the order of its bytes.
 	switch {
-	case at("\x00\x00\xfe\xff"), at("\x00\x00\x00a"):
+	case startsWith("\x00\x00\xfe\xff"), startsWith("\x00\x00\x00a"):
 		size = long
-	case at("\xff\xfe\x00\x00"), at("a\x00\x00\x00"):
+	case startsWith("\xff\xfe\x00\x00"), startsWith("a\x00\x00\x00"):
 		size, order = long, binary.LittleEndian
-	case at("\xfe\xff"), at("\x00a\x00a"):
+	case startsWith("\xfe\xff"), startsWith("\x00a\x00a"):
 		size = short
-	case at("\xff\xfe"), at("a\x00a\x00"):
+	case startsWith("\xff\xfe"), startsWith("a\x00a\x00"):
 		size, order = short, binary.LittleEndian
 	}
 	if size == 0 || len(data)%size != 0 {
@@ -216,7 +221,7 @@ func UTF8(data []byte) []byte {
 	var units []uint16
 	for ; len(data) > 0; data = data[size:] {
 		if size == long {
-			out = append(out, rune(order.Uint32(data))) //nolint:gosec // one that is too large is replaced
+			out = append(out, rune(order.Uint32(data))) //nolint:gosec // too large values are replaced
 		} else {
 			units = append(units, order.Uint16(data))
 		}
@@ -225,8 +230,8 @@ func UTF8(data []byte) []byte {
 	return []byte(strings.TrimPrefix(string(out), "\ufeff"))
 }
 
-// decodeNode reads the next document. The library reports what it does not
-// expect of itself as a panic; a user's text must not end the program.
+// decodeNode reads the next document. The library reports its own failures as a panic; a user's text
+// must not end the program.
 func decodeNode(d *yaml.Decoder, n *yaml.Node) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -240,18 +245,18 @@ func decodeNode(d *yaml.Decoder, n *yaml.Node) (err error) {
 func (t *text) syntax(f fault, first, end int) *object.Error {
 	f.line = min(f.line, end, len(t.real))
 	f.first, f.end = min(first, f.line), end
-	if f.line == end { // the scanner is ahead of the parser
+	if f.line == end { // The scanner is ahead of the parser.
 		f.first, f.end = f.line, t.nextDocument(f.line)
 	}
 	return f.explain()
 }
 
-// What becomes of a variable without a value.
+// The results for a variable without a value.
 const (
-	// UnknownEmpty replaces it by nothing, with a warning.
+	// UnknownEmpty replaces it by an empty text, with a warning.
 	UnknownEmpty = "empty"
 	// UnknownFail makes it a mistake.
 	UnknownFail = "fail"
-	// UnknownKeep leaves it as it is written.
+	// UnknownKeep leaves it unchanged.
 	UnknownKeep = "keep"
 )

@@ -12,12 +12,12 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Document is a document that is compiled, as it stands: environments and options are
+// Document is a document that is compiled, unchanged: environments and options are
 // merged over it before its decoder, such as render/workload/score, reads it.
 type Document struct {
-	// Kind is that of the document; KindWorkload for a Score file, too.
+	// Kind is the kind of the document; KindWorkload for a Score file, too.
 	Kind string
-	// Name is "" if the document has none that is text.
+	// Name is "" if the document has no name, or a name that is not text.
 	Name    string
 	Pos     object.Pos
 	NamePos object.Pos
@@ -25,19 +25,19 @@ type Document struct {
 	Score bool
 	// Value is the complete document.
 	Value object.Value
-	// Blocks maps the position of each block scalar to that of its text.
+	// Blocks maps the position of each block scalar to the position of its text.
 	Blocks map[object.Pos]Block
 	// Last is the last line on which a part of the document begins, so that a
 	// part that another document of the same file merged over it is recognized.
 	Last int
 	// Unsure is set if a mistake in the document may hide part of it.
 	Unsure bool
-	// Written leads errors on the document to what its author wrote; nil if that is the
-	// document itself.
+	// Written maps errors on the document to the text of the author; nil if the author wrote
+	// the document itself.
 	Written func(object.Errors) object.Errors
 }
 
-// compiled returns a document of a kind that is compiled.
+// compiled returns a document of a kind that a front end compiles.
 func (p *parsing) compiled(doc parsed, kind string, score bool) Document {
 	meta, _ := doc.value.Get("metadata")
 	name, ok := meta.Get("name")
@@ -64,8 +64,8 @@ func lastLine(v object.Value) int {
 	return last
 }
 
-// InputPath returns the path to what environments and options overlay: the complete document of a
-// Score file, the spec of all others.
+// InputPath returns the path to the part that environments and options overlay: the complete document
+// of a Score file, the spec of all others.
 func (d Document) InputPath() object.Path {
 	if d.Score {
 		return nil
@@ -77,20 +77,20 @@ func (d Document) InputPath() object.Path {
 // over it and every default filled in.
 type Workloads struct {
 	Pos object.Pos
-	// Module makes the objects of a workload; the embedded module workload where
-	// the project names none.
+	// Module makes the objects of a workload; the default is the embedded module
+	// workload.
 	Module CueRef
 	// Provisioners are modules that are searched in this order, before the embedded
-	// one.
+	// module.
 	Provisioners []NamedModule
 	Secrets      Secrets
 	// Policies are the kinds of network policy that are made: cilium, kubernetes,
 	// istio.
 	Policies []string
-	// Network is what those policies have to know.
+	// Network has the settings for those policies.
 	Network Network
-	// CanaryProvider is what Flagger shifts traffic with: gatewayapi:v1, istio,
-	// kubernetes, linkerd or nginx. Where it is "", the routes of each workload
+	// CanaryProvider is the provider with which Flagger shifts traffic: gatewayapi:v1,
+	// istio, kubernetes, linkerd or nginx. If it is "", the routes of each workload
 	// decide: gatewayapi:v1 for an HTTPRoute, nginx for an Ingress of that class,
 	// else istio.
 	CanaryProvider string
@@ -102,7 +102,7 @@ type Workloads struct {
 	// EnvFiles hold variables of workloads; a later file wins.
 	EnvFiles []EnvFile
 	// Variables are the names of all variables that workloads may refer to, sorted. The
-	// caller adds them when it has read the files.
+	// caller adds them after reading the files.
 	Variables []string
 	// VariablesIncomplete is set if a source of them cannot be read, which is reported.
 	VariablesIncomplete bool
@@ -121,7 +121,7 @@ const (
 	BackendKubernetes      = "kubernetes"
 )
 
-// Secrets configures how secrets reach pods.
+// Secrets configures the way of secrets to the pods.
 type Secrets struct {
 	// Backend is one of the Backend constants.
 	Backend string
@@ -130,19 +130,19 @@ type Secrets struct {
 	// StorePos is the position of the store, not valid if it is the default.
 	StorePos object.Pos
 	// KubernetesStore names a SecretStore of the provider kubernetes, for texts
-	// that mix a Secret of the cluster with others; "" is none.
+	// that mix a Secret of the cluster with others, or is "".
 	KubernetesStore string
 	// RefreshInterval is a duration of Go, such as 1h.
 	RefreshInterval string
-	// Providers are the stores of secrets that name a provider, by its short name: aws,
-	// azure, gcp, vault. DefaultProvider is that of secrets that name none; "" is the store
-	// above.
+	// Providers are the stores of secrets with a provider, by its short name: aws, azure,
+	// gcp, vault. DefaultProvider is the provider of secrets that name no provider; "" is
+	// the store above.
 	Providers       map[string]SecretProvider
 	DefaultProvider string
 	// Bindings are the secrets of ${secrets.name.key}, by name.
 	Bindings map[string]SecretSource
 	// Provider is the provider part of the spec of the store, in the shape of
-	// External Secrets; KindNone if the store is there already and is not
+	// External Secrets, or KindNone if the store exists already and is not
 	// made.
 	Provider object.Value
 }
@@ -157,11 +157,12 @@ const (
 )
 
 // Workloads returns the configuration of workloads in an environment; "" is the project without an
-// environment. Mistakes in it were found when the document was read. The error has those that come
-// in only by laying one over the other.
+// environment. Mistakes in it were found when the document was read. The error has only mistakes that
+// appear when an environment is merged over the project.
 func (p Project) Workloads(environment string) (Workloads, error) {
 	d := decoder{}
-	out := d.hold(workloadsTable(), p.WorkloadDefaults.Merge(p.Environments[environment].Workloads), object.Fields("spec", "workloads")).workloads()
+	merged := p.WorkloadDefaults.Merge(p.Environments[environment].Workloads)
+	out := d.check(workloadsTable(), merged, object.Fields("spec", "workloads")).workloads()
 	out.EnvFiles = allEnvFiles(p.WorkloadDefaults, p.Environments[environment].Workloads)
 	return out, d.Errs.Sorted().Err()
 }
@@ -171,49 +172,49 @@ func (p part) workloads() Workloads {
 	out := Workloads{
 		Pos:    p.Pos,
 		Module: CueRef{Type: RefEmbedded, Ref: DefaultWorkloadModule, Pos: p.Pos, RefPos: p.Pos, TypePos: p.Pos},
-		Config: p.Field("config"), EnvFiles: p.envFiles(), Images: p.at("images").images(), CanaryProvider: p.at("canary", "provider").Text,
-		Secrets: p.at("secrets").secrets(),
+		Config: p.Field("config"), EnvFiles: p.envFiles(), Images: p.child("images").images(), CanaryProvider: p.child("canary", "provider").Text,
+		Secrets: p.child("secrets").secrets(),
 	}
-	if module := p.at("module"); module.Given() {
+	if module := p.child("module"); module.Given() {
 		out.Module = module.cueRef()
 	}
 	p.eachNamed("provisioners", "module", func(m NamedModule, _ part) { out.Provisioners = append(out.Provisioners, m) })
-	p.at("network").decodeNetwork(&out)
-	out.ExternalServices = p.at("externalServices").externalServices()
+	p.child("network").decodeNetwork(&out)
+	out.ExternalServices = p.child("externalServices").externalServices()
 	return out
 }
 
 // eachNamed calls each for every item of a list of modules with unique names. The argument rest has
-// the fields that the item has beside these.
-func (p part) eachNamed(name, what string, each func(m NamedModule, rest part)) {
-	known := map[string]bool{}
-	for _, item := range p.items(name) {
-		module := NamedModule{Name: item.at("name").Text, Pos: item.Pos, CueRef: item.at("cueRef").cueRef()}
+// the other fields of the item.
+func (p part) eachNamed(name, kind string, each func(m NamedModule, rest part)) {
+	names := map[string]bool{}
+	for _, item := range p.children(name) {
+		module := NamedModule{Name: item.child("name").Text, Pos: item.Pos, CueRef: item.child("cueRef").cueRef()}
 		each(module, item)
-		if module.Name != "" && known[module.Name] {
-			p.Decoder.Fail(item.Pos, item.Path.Append(object.Field("name")), "", "a second %s has the name %q", what, module.Name)
+		if module.Name != "" && names[module.Name] {
+			p.Decoder.Fail(item.Pos, item.Path.Append(object.Field("name")), "", "a second %s has the name %q", kind, module.Name)
 		}
-		known[module.Name] = true
+		names[module.Name] = true
 	}
 }
 
-// secrets returns how secrets reach pods.
+// secrets returns the configuration of secrets.
 func (p part) secrets() Secrets {
-	store := p.at("store")
+	store := p.child("store")
 	out := Secrets{
-		Backend: cmp.Or(p.at("backend").Text, BackendExternalSecrets), KubernetesStore: p.at("kubernetesStore").Text,
-		StoreName: cmp.Or(store.at("name").Text, defaultStoreName), StoreKind: cmp.Or(store.at("kind").Text, clusterStoreKind),
-		RefreshInterval: cmp.Or(p.at("refreshInterval").Text, defaultRefreshInterval),
+		Backend: cmp.Or(p.child("backend").Text, BackendExternalSecrets), KubernetesStore: p.child("kubernetesStore").Text,
+		StoreName: cmp.Or(store.child("name").Text, defaultStoreName), StoreKind: cmp.Or(store.child("kind").Text, clusterStoreKind),
+		RefreshInterval: cmp.Or(p.child("refreshInterval").Text, defaultRefreshInterval),
 	}
 	if store.Given() {
 		out.StorePos = store.Pos
-		out.Provider = store.at("provider").provider()
+		out.Provider = store.child("provider").provider()
 	}
 	p.decodeProviders(&out)
 	return out
 }
 
-// providerNames returns the providers of a store, each with what External Secrets calls it.
+// providerNames returns the providers of a store, each with its name in External Secrets.
 func providerNames() [][2]string {
 	return [][2]string{
 		{"aws", "aws"}, {"azure", "azurekv"}, {"gcp", "gcpsm"}, {"kubernetes", "kubernetes"}, {"vault", "vault"},
@@ -225,7 +226,7 @@ func (p part) provider() object.Value {
 	var names []string
 	for _, known := range providerNames() {
 		names = append(names, known[0])
-		if v := p.at(known[0]); v.Given() {
+		if v := p.child(known[0]); v.Given() {
 			return object.Value{Kind: object.KindMap, Pos: v.Pos, Members: []object.Member{{Name: known[1], Pos: v.Pos, Value: v.Value}}}
 		}
 	}
@@ -235,42 +236,41 @@ func (p part) provider() object.Value {
 	return object.Value{}
 }
 
-// Network is what network policies cannot know by themselves. The zero value is
-// what most clusters have.
+// Network has the settings that network policies need. The zero value fits most clusters.
 type Network struct {
-	// DNS is where pods resolve names: kube-dns of kube-system, port 53, where
-	// nothing is given.
+	// DNS are the servers that resolve names for pods: kube-dns of kube-system, port 53,
+	// by default.
 	DNS DNS
-	// RoutesFrom is the namespace of the pods that requests of routes come from.
-	// Where it is "", it is that of the gateway that a route names, and anywhere
-	// where that is not known.
+	// RoutesFrom is the namespace of the pods that send requests of routes. If it is "",
+	// it is the namespace of the gateway that a route names, and any namespace if that is
+	// not known.
 	RoutesFrom string
 	// Ambient is set if the mesh of Istio has no proxies in the pods.
 	Ambient bool
-	// TrustDomain is that of the mesh of Istio, which is not the DNS domain of the cluster;
-	// "" is cluster.local, which Istio takes for its own whatever that is called.
+	// TrustDomain is the trust domain of the mesh of Istio, which differs from the DNS domain
+	// of the cluster; "" is cluster.local, which Istio accepts as its own under any name.
 	TrustDomain string
 }
 
-// DNS is where pods resolve names.
+// DNS describes the servers that resolve names for pods.
 type DNS struct {
 	// Namespace and Labels find the pods of the servers.
 	Namespace string
 	Labels    map[string]string
-	// Port that the pods of the servers listen on; 0 means 53.
+	// Port is the port that the pods of the servers listen on; 0 means 53.
 	Port int
 	// CIDR is the address of a cache on the node (NodeLocal DNSCache), such as
-	// 169.254.20.10/32; "" is none.
+	// 169.254.20.10/32, or "".
 	CIDR string
 }
 
 // decodeNetwork decodes the network policies and their settings.
 func (p part) decodeNetwork(out *Workloads) {
 	out.Policies = slices.Sorted(slices.Values(p.Words("policies")))
-	dns := p.at("dns")
-	port, _ := strconv.Atoi(dns.at("port").Text) // 0 where there is none
+	dns := p.child("dns")
+	port, _ := strconv.Atoi(dns.child("port").Text) // 0 if it is not given
 	out.Network = Network{
-		RoutesFrom: p.at("routesFrom").Text, Ambient: p.at("mesh").Text == "ambient", TrustDomain: p.at("trustDomain").Text,
-		DNS: DNS{Namespace: dns.at("namespace").Text, Labels: dns.Texts("labels"), Port: port, CIDR: dns.at("cidr").Text},
+		RoutesFrom: p.child("routesFrom").Text, Ambient: p.child("mesh").Text == "ambient", TrustDomain: p.child("trustDomain").Text,
+		DNS: DNS{Namespace: dns.child("namespace").Text, Labels: dns.Texts("labels"), Port: port, CIDR: dns.child("cidr").Text},
 	}
 }

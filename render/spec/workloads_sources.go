@@ -23,7 +23,7 @@ type EnvFile struct {
 	Pos  object.Pos
 }
 
-// variable is the beginning of NAME=VALUE, in the place of a path.
+// variable matches the beginning of NAME=VALUE, in the place of a path.
 var variable = regexp.MustCompile(`^[\w ]+[=:]`)
 
 // envFiles returns the files of variables.
@@ -31,12 +31,13 @@ func (p part) envFiles() []EnvFile {
 	before := len(p.Errs)
 	defer func() { p.Hide(before) }()
 	var out []EnvFile
-	for _, item := range p.items("envFiles") {
+	for _, item := range p.children("envFiles") {
 		switch {
 		case item.Text == "" || strings.HasPrefix(item.Text, "/") || strings.Contains(item.Text, `\`):
 			item.Fail("", "expected a path relative to the project's folder, with / between folders")
 		case variable.MatchString(item.Text):
-			item.Fail("write the variable into a file, and its path here; a path with = or : begins with ./", "expected the path of a file, got a variable")
+			item.Fail("write the variable into a file, and its path here; a path with = or : begins with ./",
+				"expected the path of a file, got a variable")
 		default:
 			out = append(out, EnvFile{Path: item.Text, Pos: item.Pos})
 		}
@@ -44,35 +45,35 @@ func (p part) envFiles() []EnvFile {
 	return out
 }
 
-// allEnvFiles returns the files of the project and, after them, those of an environment, whose list
-// would otherwise replace that of the project.
+// allEnvFiles returns the files of the project and, after them, the files of an environment, whose
+// list would otherwise replace the list of the project.
 func allEnvFiles(project, environment object.Value) []EnvFile {
 	var out []EnvFile
 	for _, v := range []object.Value{project, environment} {
 		d := &decoder{}
-		out = append(out, d.hold(workloadsTable(), v, nil).envFiles()...)
+		out = append(out, d.check(workloadsTable(), v, nil).envFiles()...)
 	}
 	return out
 }
 
-// ProviderLocal is the provider of Secrets that are in the namespace of the workload.
+// ProviderLocal is the provider of Secrets in the namespace of the workload.
 const ProviderLocal = "local"
 
 // SecretProvider is the store that the secrets of a provider are read from.
 type SecretProvider struct {
-	// StoreName is the name of the provider and StoreKind ClusterSecretStore where they
-	// are not given, RefreshInterval that of all secrets.
+	// The default of StoreName is the name of the provider, of StoreKind ClusterSecretStore, and of
+	// RefreshInterval the interval of all secrets.
 	StoreName, StoreKind, RefreshInterval string
 }
 
 // SecretSource is a secret that a project declares.
 type SecretSource struct {
-	// Provider is gcp, aws, vault, azure or local; "" is the default one.
+	// Provider is gcp, aws, vault, azure or local; "" is the default provider.
 	Provider        string
 	Secret, Version string
-	// Key is the one of a pull secret; "" is all of the secret.
+	// Key is the key of a pull secret; "" is all of the secret.
 	Key string
-	// Keys are those of a binding that exist; any may if there are none.
+	// Keys are the existing keys of a binding; an empty list allows any key.
 	Keys []string
 	Pos  object.Pos
 }
@@ -83,7 +84,7 @@ func storeProviders() []string { return []string{"aws", "azure", "gcp", "vault"}
 // decodeProviders decodes the stores of the providers, the default provider and the bindings.
 func (p part) decodeProviders(out *Secrets) {
 	for _, name := range storeProviders() {
-		s := p.at("providers", name)
+		s := p.child("providers", name)
 		if !s.Given() {
 			continue
 		}
@@ -92,19 +93,21 @@ func (p part) decodeProviders(out *Secrets) {
 		}
 		out.DefaultProvider = name
 		out.Providers[name] = SecretProvider{
-			StoreName: cmp.Or(s.at("store").Text, name), StoreKind: cmp.Or(s.at("kind").Text, clusterStoreKind), RefreshInterval: s.at("refreshInterval").Text,
+			StoreName:       cmp.Or(s.child("store").Text, name),
+			StoreKind:       cmp.Or(s.child("kind").Text, clusterStoreKind),
+			RefreshInterval: s.child("refreshInterval").Text,
 		}
 	}
 	if len(out.Providers) > 1 {
 		out.DefaultProvider = ""
 	}
-	if chosen := p.at("defaultProvider"); chosen.Given() {
+	if chosen := p.child("defaultProvider"); chosen.Given() {
 		if _, ok := out.Providers[chosen.Text]; !ok {
 			chosen.Fail("add it to providers", "%q is not one of the providers here", chosen.Text)
 		}
 		out.DefaultProvider = chosen.Text
 	}
-	out.Bindings = p.at("bindings").sources(func(b part, s *SecretSource) {
+	out.Bindings = p.child("bindings").sources(func(b part, s *SecretSource) {
 		s.Keys = b.Words("keys")
 		if s.Provider == ProviderLocal && s.Version != "" {
 			p.Decoder.Fail(s.Pos, b.Path.Append(object.Field("version")), "remove it", "a Secret of the namespace has no versions")
@@ -112,31 +115,34 @@ func (p part) decodeProviders(out *Secrets) {
 	})
 }
 
-// sources returns secrets by name. Each is called so at its provider, if it has no other name
-// there. The function rest reads what only some sources have.
-func (p part) sources(rest func(b part, s *SecretSource)) map[string]SecretSource {
+// sources returns secrets by name, which is also the default of their name at the provider. The
+// function readMore reads the fields that only some sources have.
+func (p part) sources(readMore func(b part, s *SecretSource)) map[string]SecretSource {
 	if !p.Given() {
 		return nil
 	}
 	out := map[string]SecretSource{}
 	for _, m := range p.Members {
-		b := p.at(m.Name)
-		s := SecretSource{Pos: m.Value.Pos, Provider: b.at("provider").Text, Secret: cmp.Or(b.at("secret").Text, m.Name), Version: b.at("version").Text}
-		rest(b, &s)
+		b := p.child(m.Name)
+		s := SecretSource{
+			Pos: m.Value.Pos, Provider: b.child("provider").Text,
+			Secret: cmp.Or(b.child("secret").Text, m.Name), Version: b.child("version").Text,
+		}
+		readMore(b, &s)
 		out[m.Name] = s
 	}
 	return out
 }
 
-// Images is where the images of workloads are pulled from.
+// Images configures the registries of the images of workloads.
 type Images struct {
 	Mirrors []Mirror
 	// PullSecrets are names of Secrets of the namespace, of type
 	// kubernetes.io/dockerconfigjson.
 	PullSecrets []string
-	// PullSecretsFrom are Secrets of that type, by name, that are made in each namespace
-	// with workloads from a secret of a store that is the JSON of such a Secret; with the
-	// backend kubernetes they are in the namespaces already.
+	// PullSecretsFrom are Secrets of that type, by name. They are made in each namespace with
+	// workloads from a secret of a store that is the JSON of such a Secret; with the
+	// backend kubernetes they must exist already.
 	PullSecretsFrom map[string]SecretSource
 }
 
@@ -153,14 +159,16 @@ func (p part) images() Images {
 	for _, prefix := range object.SortedKeys(mirrors) {
 		for _, text := range []string{prefix, mirrors[prefix]} {
 			host, _, _ := strings.Cut(text, "/")
-			if !imagePrefix.MatchString(text) || !strings.ContainsAny(host, ".:") && host != "localhost" {
-				p.at("mirrors", prefix).Fail("write it without https:// and without a slash at the end; docker.io is the registry of images without one",
+			isRegistry := strings.ContainsAny(host, ".:") || host == "localhost"
+			if !imagePrefix.MatchString(text) || !isRegistry {
+				p.child("mirrors", prefix).Fail("write it without https:// and without a slash at the end; "+
+					"docker.io is the registry of images without one",
 					"%q is no registry with the first parts of a repository, such as docker.io or ghcr.io/acme", text)
 			}
 		}
 		out.Mirrors = append(out.Mirrors, Mirror{Prefix: prefix, To: mirrors[prefix]})
 	}
-	out.PullSecretsFrom = p.at("pullSecretsFrom").sources(func(s part, from *SecretSource) { from.Key = s.at("key").Text })
+	out.PullSecretsFrom = p.child("pullSecretsFrom").sources(func(s part, source *SecretSource) { source.Key = s.child("key").Text })
 	return out
 }
 
@@ -168,14 +176,14 @@ func (p part) images() Images {
 type ExternalService struct {
 	Name string
 	Pos  object.Pos
-	// Host is a DNS name or an address; "" is a service that says none, which an environment
-	// may add.
+	// Host is a DNS name or an address; it is "" for a service without a host, which an
+	// environment may add.
 	Host string
-	// Ports are those of the host: at least one, unless nothing says it.
+	// Ports are the ports of the host: at least one, unless the document gives no port.
 	Ports []int
 	// Protocol is the scheme of the URL, or one of grpc, http, https, tcp, tls and udp.
 	Protocol string
-	// URL is what was written, or is made of the host, the first port and the protocol.
+	// URL is the URL as written, or is made of the host, the first port and the protocol.
 	URL string
 }
 
@@ -198,26 +206,26 @@ func (p part) externalServices() map[string]ExternalService {
 	}
 	out := map[string]ExternalService{}
 	for _, m := range p.Members {
-		if s := p.at(m.Name); s.Given() { // An environment takes one away by null.
+		if s := p.child(m.Name); s.Given() { // An environment removes a service by null.
 			out[m.Name] = s.externalService(m.Name)
 		}
 	}
 	return out
 }
 
-// externalService returns a service with what follows from what is written: the port from the
-// protocol, or the protocol from the port.
+// externalService returns a service with its defaults: the port from the protocol, or the protocol
+// from the port.
 func (p part) externalService(name string) ExternalService {
-	out := ExternalService{Name: name, Pos: p.Pos, Host: p.at("host").Text, Protocol: p.at("protocol").Text}
+	out := ExternalService{Name: name, Pos: p.Pos, Host: p.child("host").Text, Protocol: p.child("protocol").Text}
 	for _, item := range p.List("ports") {
 		port, _ := item.Number() // The table has checked it.
 		out.Ports = append(out.Ports, port)
 	}
 
-	// A URL says everything, and what else is written could only contradict it.
-	if written := p.at("url"); written.Given() {
-		for _, other := range []string{"host", "ports", "protocol"} {
-			if o := p.at(other); o.Given() {
+	// A URL says everything, and other fields could only contradict it.
+	if written := p.child("url"); written.Given() {
+		for _, beside := range []string{"host", "ports", "protocol"} {
+			if o := p.child(beside); o.Given() {
 				o.Fail("keep one of them; an environment takes the other one of the project away by null, such as url: null",
 					"the url says the host, the port and the protocol already")
 			}
@@ -256,13 +264,14 @@ func (p part) decodeURL(out *ExternalService) {
 	}
 	host := strings.ToLower(u.Hostname())
 	port, err := strconv.Atoi(cmp.Or(u.Port(), strconv.Itoa(PortOfScheme(u.Scheme))))
-	switch bad := kinds.BadOutside(host); {
+	switch problem := kinds.BadOutside(host); {
 	case u.User != nil:
-		p.Fail("remove them from the url, and give the workload a secret of spec.workloads.secrets.bindings for them", "the url has a user or a password, which would be in plain text")
+		p.Fail("remove them from the url, and give the workload a secret of spec.workloads.secrets.bindings for them",
+			"the url has a user or a password, which would be in plain text")
 	case strings.Contains(p.Text, "${"):
 		p.Fail("write the url itself, in each environment where it differs", "placeholders are not resolved here")
-	case bad != "":
-		p.Fail("", "the host of the url %s", bad)
+	case problem != "":
+		p.Fail("", "the host of the url %s", problem)
 	case port == 0 && u.Port() == "":
 		p.Fail("write it, such as "+u.Scheme+"://HOST:PORT", "the url has no port, and the one of %s is not known", u.Scheme)
 	case err != nil || port < 1 || port > 65535:
@@ -274,7 +283,7 @@ func (p part) decodeURL(out *ExternalService) {
 	out.URL, out.Host, out.Ports, out.Protocol = p.Text, host, []int{port}, strings.ToLower(u.Scheme)
 }
 
-// PortOfScheme returns the port that a URL without one means, or 0 if it is not known.
+// PortOfScheme returns the default port of a scheme, or 0 if it is not known.
 func PortOfScheme(scheme string) int {
 	switch scheme {
 	case "https", "wss":
@@ -298,8 +307,8 @@ func PortOfScheme(scheme string) int {
 }
 
 // SplitGoogleSecret returns the parts of the full name of a secret of Google Cloud, such as
-// projects/acme/secrets/db/versions/3, of which the version may be missing. The project of any other
-// name is "".
+// projects/acme/secrets/db/versions/3, in which the version may be missing. For any other name the
+// project is "".
 func SplitGoogleSecret(full string) (project, name, version string) {
 	parts := strings.Split(full, "/")
 	if len(parts) == 6 && parts[4] == "versions" {
