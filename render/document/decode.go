@@ -14,40 +14,39 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Decoder holds values against tables. The zero value is ready for use.
+// Decoder checks values against tables. The zero value is ready for use.
 type Decoder struct {
-	// Errs are the mistakes so far, those of one document, in no order that means anything.
+	// Errs are the mistakes so far in one document, in no particular order.
 	Errs object.Errors
-	// Failed counts the errors, with those that are not in Errs as they are known.
+	// Failed counts the errors, including errors that are not in Errs because they are known.
 	Failed int
-	// Able reports whether the target of the document can do what, which By of a field or of
-	// a value allows to some targets; a mistake where it cannot is reported by it. It may be
-	// nil.
+	// Able reports whether the target of the document supports what, which By of a field or
+	// of a value allows only to some targets. It reports a mistake if the target does not. It
+	// may be nil.
 	Able func(by Set, what string, pos object.Pos, at object.Path) bool
-	// Null is told of a field that is null, which is as if it were not there. Gone reports
-	// whether a null takes a member of a map away whose names are free. They may be nil.
+	// Null gets each field that is null, which counts as absent. Gone reports whether a null
+	// removes a member of a map with free names. They may be nil.
 	Null func(v object.Value, at object.Path)
 	Gone func(v object.Value) bool
-	// Loose is told of a number or a bool where text is meant, and reports whether that is
-	// read as text. All are where it is nil.
+	// Loose gets each number or bool in the place of a text, and reports whether it is read
+	// as text. All of them are if Loose is nil.
 	Loose func(v object.Value, at object.Path) bool
-	// Stray is set if a field near the root is not known, which may be a known one misspelt.
+	// Stray is set if a field near the root is unknown, which may be a misspelt field.
 	Stray bool
 
 	// secret is above 0 inside of a sensitive field.
 	secret int
 }
 
-// Decode decodes v by the table of a field, whose place in the document is at. It returns the
-// parts of v that are right, and false if there are none. Null is left out of these parts. An
-// item of a list that is wrong becomes an empty map, or KindNone in a list of other values. All
-// else is as it was written.
+// Decode decodes v by the table of a field, whose path in the document is at. It returns the valid
+// parts of v, and false if no part is valid. Nulls are left out. An invalid item of a list becomes an
+// empty map, or KindNone in a list of other values. All other parts are unchanged.
 func (d *Decoder) Decode(f Field, v object.Value, at object.Path) (object.Value, bool) {
-	place := (*Location)(nil)
+	location := (*Location)(nil)
 	for _, step := range at {
-		place = &Location{place, step}
+		location = &Location{location, step}
 	}
-	return d.decode(&f, v, place)
+	return d.decode(&f, v, location)
 }
 
 // decode does the work of Decode. It also keeps sensitive values out of excerpts.
@@ -57,27 +56,27 @@ func (d *Decoder) decode(f *Field, v object.Value, at *Location) (object.Value, 
 		d.secret++
 		defer func() { d.secret-- }()
 	}
-	good, ok := d.decodeShape(f, v, at)
+	valid, ok := d.decodeShape(f, v, at)
 	if f.Hidden != nil && f.Hidden(v) {
 		d.Hide(before)
 	}
-	return good, ok
+	return valid, ok
 }
 
-// Hide keeps what is written out of the excerpts of the mistakes from before on.
+// Hide keeps the text of the document out of the excerpts of the mistakes from before on.
 func (d *Decoder) Hide(before int) {
 	for _, e := range d.Errs[before:] {
 		e.Secret = true
 	}
 }
 
-// decodeShape decodes v by the shape of the field that takes a value of its kind.
+// decodeShape decodes v by the shape of the field that accepts a value of its kind.
 func (d *Decoder) decodeShape(f *Field, v object.Value, at *Location) (object.Value, bool) {
 	if f.Off && v.Kind == object.KindBool && v.Text == "false" {
 		return v, true
 	}
 
-	// A value of another kind may be one of the other shapes of the field.
+	// A value of another kind may have one of the other shapes of the field.
 	if !f.takes(v) {
 		for _, other := range f.Or {
 			if other.takes(v) {
@@ -89,12 +88,12 @@ func (d *Decoder) decodeShape(f *Field, v object.Value, at *Location) (object.Va
 		return v, false
 	}
 
-	// The target may not be able to do what the field says.
+	// The target may not support the field.
 	if f.By != 0 && d.Able != nil && !d.Able(f.By, fieldName(at), v.Pos, at.Path()) {
 		return v, false
 	}
 
-	// A number or a bool may stand where text is meant.
+	// A number or a bool may stand in the place of a text.
 	if f.Loose && v.Kind != object.KindString && d.Loose != nil {
 		before := len(d.Errs)
 		good := d.Loose(v, at.Path())
@@ -106,7 +105,7 @@ func (d *Decoder) decodeShape(f *Field, v object.Value, at *Location) (object.Va
 		}
 	}
 
-	// Each kind of value has rules of its own.
+	// Each kind of value has its own rules.
 	switch f.Kind {
 	case object.KindMap:
 		return d.decodeMembers(f, v, at)
@@ -119,7 +118,7 @@ func (d *Decoder) decodeShape(f *Field, v object.Value, at *Location) (object.Va
 	return v, true
 }
 
-// takes reports whether the field may have a value of this kind.
+// takes reports whether the field accepts a value of this kind.
 func (f *Field) takes(v object.Value) bool {
 	number := v.Kind == object.KindNumber
 	switch {
@@ -135,22 +134,22 @@ func (f *Field) takes(v object.Value) bool {
 	return false
 }
 
-// reportKind reports a value of another kind, with what was probably meant.
+// reportKind reports a value of another kind, with a hint.
 func (d *Decoder) reportKind(f *Field, v object.Value, at *Location) {
 	// Name all shapes that the field may have.
 	expected := f.expected()
-	or := slices.DeleteFunc(slices.Clone(f.Or), func(o Field) bool { return o.Kind == object.KindNull })
-	for i, other := range or {
+	alternatives := slices.DeleteFunc(slices.Clone(f.Or), func(o Field) bool { return o.Kind == object.KindNull })
+	for i, other := range alternatives {
 		if f.Rule.Short != "" { // It names all shapes.
 			break
 		}
-		expected = expected + map[bool]string{true: " or a ", false: ", a "}[i == len(or)-1] + other.expected()
+		expected = expected + map[bool]string{true: " or a ", false: ", a "}[i == len(alternatives)-1] + other.expected()
 	}
 	if f.Off {
 		expected += ", or false"
 	}
 
-	// The hint says what the author most likely meant.
+	// Guess the hint from the value.
 	hint := ""
 	scalar := v.Kind == object.KindNumber || v.Kind == object.KindBool
 	if key, value, ok := strings.Cut(v.Text, ":"); f.Kind == object.KindMap && v.Kind == object.KindString && ok && isWord(key) {
@@ -176,10 +175,10 @@ func (d *Decoder) reportKind(f *Field, v object.Value, at *Location) {
 	if v.Kind == object.KindNull {
 		got = "null"
 	}
-	d.fail(v, at, hint, "expected a %s, got %s", expected, got)
+	d.failAt(v, at, hint, "expected a %s, got %s", expected, got)
 }
 
-// expected names what the field may be.
+// expected names the kinds that the field accepts.
 func (f *Field) expected() string {
 	switch {
 	case f.Rule.Short != "":
@@ -190,13 +189,13 @@ func (f *Field) expected() string {
 	return f.Kind.String()
 }
 
-// isWord reports whether text is a name as keys are.
+// isWord reports whether text has the form of a key.
 func isWord(text string) bool {
 	return text != "" && !strings.ContainsFunc(text, func(c rune) bool { return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') })
 }
 
-// fieldName names a field in a message, such as timeouts.request. An item of a list has the same
-// name as the field without a list.
+// fieldName names a field in a message, such as timeouts.request. An item of a list has the name of
+// its list.
 func fieldName(at *Location) string {
 	var names []string
 	for path := at.Path(); len(path) > 1; path = path[1:] {
@@ -207,29 +206,30 @@ func fieldName(at *Location) string {
 	return strings.Join(names, ".")
 }
 
-// checkLength reports too few or too many members or items. It returns false if there are none to
+// checkLength reports too few or too many members or items. It returns false if there is nothing to
 // read.
-func (d *Decoder) checkLength(f *Field, v object.Value, n int, part string, at *Location) bool {
+func (d *Decoder) checkLength(f *Field, v object.Value, n int, unit string, at *Location) bool {
 	switch {
 	case n == 0 && f.Least > 0 && f.Hint != "":
-		d.fail(v, at, f.Hint, "must not be empty")
+		d.failAt(v, at, f.Hint, "must not be empty")
 		return false
 	case n == 0 && f.Least > 0:
-		d.fail(v, at, cmp.Or(f.Hint, "remove it, or write "+map[string]string{"field": "a field", "item": "an item"}[part]), "must not be empty")
+		hint := "remove it, or write " + map[string]string{"field": "a field", "item": "an item"}[unit]
+		d.failAt(v, at, cmp.Or(f.Hint, hint), "must not be empty")
 		return false
 	case n < f.Least:
-		d.fail(v, at, "", "expected %d %ss at least, got %d", f.Least, part, n)
+		d.failAt(v, at, "", "expected %d %ss at least, got %d", f.Least, unit, n)
 	case f.Most > 0 && n > f.Most:
 		if v.Kind == object.KindMap {
 			v.Pos = v.Members[f.Most].Pos
 		}
-		d.fail(v, at, "remove the others", "expected at most %s, got %d", printable.Count(f.Most, part), n)
+		d.failAt(v, at, "remove the others", "expected at most %s, got %d", printable.Count(f.Most, unit), n)
 	}
 	return true
 }
 
-// decodeItems returns the items of a list that are right. It returns false if there are none,
-// though the list has some.
+// decodeItems returns the valid items of a list. It returns false if the list has items and no item
+// is valid.
 func (d *Decoder) decodeItems(f *Field, v object.Value, at *Location) (object.Value, bool) {
 	if !d.checkLength(f, v, len(v.Items), "item", at) {
 		return v, false
@@ -238,52 +238,52 @@ func (d *Decoder) decodeItems(f *Field, v object.Value, at *Location) (object.Va
 		return v, true
 	}
 
-	// An item that is wrong keeps its place, so that the paths of the others are right.
+	// An invalid item keeps its place, so that the paths of the others are right.
 	out := object.Value{Kind: object.KindList, Pos: v.Pos}
-	own := f.item()
+	itemField := f.item()
 	seen := map[string]bool{}
 	for i, item := range v.Items {
-		in := at.Item(i)
-		if own.Null && item.Kind == object.KindNull {
+		place := at.Item(i)
+		if itemField.Null && item.Kind == object.KindNull {
 			out.Items = append(out.Items, object.Value{Pos: item.Pos})
 			continue
 		}
-		good, ok := d.decode(own, item, in)
+		valid, ok := d.decode(itemField, item, place)
 		switch {
-		case !ok && own.Kind == object.KindMap:
+		case !ok && itemField.Kind == object.KindMap:
 			out.Items = append(out.Items, object.Value{Kind: object.KindMap, Pos: item.Pos})
 		case !ok:
 			out.Items = append(out.Items, object.Value{Pos: item.Pos})
 		case f.Unique && seen[item.Text]:
-			d.fail(item, in, "", "%q is written twice", item.Text)
+			d.failAt(item, place, "", "%q is written twice", item.Text)
 		default:
 			seen[item.Text] = true
-			out.Items = append(out.Items, good)
+			out.Items = append(out.Items, valid)
 		}
 	}
 	someRight := slices.ContainsFunc(out.Items, func(i object.Value) bool { return i.Kind != object.KindNone })
 	return out, someRight || len(v.Items) == 0
 }
 
-// shown returns a value as a message repeats it.
+// shown returns a value in the form of messages.
 func (f *Field) shown(v object.Value) string {
-	if f.Sensitive || f.Rule.Secret != nil && f.Rule.Secret(v.Text) {
+	if f.Sensitive || (f.Rule.Secret != nil && f.Rule.Secret(v.Text)) {
 		return "this"
 	}
 	return Shown(v.Text)
 }
 
-// checkScalar reports whether a text or a number is what the field may be.
+// checkScalar reports whether the field accepts a text or a number.
 func (d *Decoder) checkScalar(f *Field, v object.Value, at *Location) bool {
 	if f.Full && v.Text == "" {
-		d.fail(v, at, "", "must not be empty")
+		d.failAt(v, at, "", "must not be empty")
 		return false
 	}
 	if !f.Rule.Allows(v.Text) {
 		if f.Sensitive {
 			defer d.Hide(len(d.Errs))
 		}
-		d.fail(v, at, cmp.Or(f.Rule.hint(v.Text), f.Hint), "%s", f.Rule.wrong(f.shown(v), v.Text))
+		d.failAt(v, at, cmp.Or(f.Rule.suggestion(v.Text), f.Hint), "%s", f.Rule.problem(f.shown(v), v.Text))
 		return false
 	}
 
@@ -291,16 +291,16 @@ func (d *Decoder) checkScalar(f *Field, v object.Value, at *Location) bool {
 	if r := f.Range; r != nil {
 		n, err := strconv.Atoi(v.Text)
 		if err == nil && r.Bounded && (n < r.Least || n > r.Most) && !f.Sensitive {
-			d.fail(v, at, "", "%d is out of range: expected %d to %d", n, r.Least, r.Most)
+			d.failAt(v, at, "", "%d is out of range: expected %d to %d", n, r.Least, r.Most)
 			return false
 		}
-		if err != nil || n < r.Least || r.Bounded && n > r.Most {
-			d.fail(v, at, "", "expected %s, got %s", r, strings.Trim(f.shown(v), `"`))
+		if err != nil || n < r.Least || (r.Bounded && n > r.Most) {
+			d.failAt(v, at, "", "expected %s, got %s", r, strings.Trim(f.shown(v), `"`))
 			return false
 		}
 	}
 
-	// A text may be one of a few that are known.
+	// The values of a text may be listed.
 	if len(f.Values) == 0 {
 		return true
 	}
@@ -317,6 +317,6 @@ func (d *Decoder) checkScalar(f *Field, v object.Value, at *Location) bool {
 	if f.Other != nil && f.Other(v.Text) != "" {
 		hint = f.Other(v.Text)
 	}
-	d.fail(v, at, hint, "%s is not known: expected %s", f.shown(v), strings.Join(names, ", "))
+	d.failAt(v, at, hint, "%s is not known: expected %s", f.shown(v), strings.Join(names, ", "))
 	return false
 }

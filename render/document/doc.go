@@ -6,11 +6,11 @@
 // [Document] is the table of a kind.
 //
 // From a table come the JSON Schema of its kind ([Document.Schema]), and the decoder, which
-// holds a value against the table and reports all that is wrong with it ([Decode]).
+// checks a value against the table and reports all mistakes in it ([Decode]).
 //
 // # Invariants
 //
-// A value that a field does not allow is reported at its own position, or at that of its
-// name; it is never passed over. What is wrong with a part is reported once: a part that
-// is misspelt is not missing too.
+// A value that a field does not allow is reported at its own position, or at the position of its
+// name; it is never skipped silently. Each mistake is reported once: a misspelt part is not
+// reported as missing too.
 package document

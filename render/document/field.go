@@ -10,92 +10,91 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Field is a field of a document: its shape, what it may hold, and what it means. The zero
-// Kind is a value of any kind.
+// Field is a field of a document: its shape, its rules, and its meaning. The zero
+// Kind allows a value of any kind.
 type Field struct {
 	Name string
 	Kind object.Kind
-	// Need says that the field must be given.
+	// Need requires the field.
 	Need bool
 	// Off allows false, which switches the field off.
 	Off bool
-	// Text allows text too where the kind is a number, a number where it is text, and "true"
-	// and "false" where it is a bool. Loose allows a bool as well: what was written is the text.
+	// Text allows text for a number, a number for a text, and "true" and "false" for a bool.
+	// Loose allows a bool for a text as well: the text is the scalar as it was written.
 	Text, Loose bool
-	// Full says that a text may not be empty.
+	// Full forbids an empty text.
 	Full bool
-	// Rule is that of a scalar, of an item of a list of scalars, or of the values of a map
+	// Rule is the rule of a scalar, of an item of a list of scalars, or of the values of a map
 	// without Fields.
 	Rule Rule
-	// Range is that of a number.
+	// Range is the range of a number.
 	Range *Range
-	// Values are all that a scalar, or an item of a list, may be; empty where Rule decides.
+	// Values are the allowed values of a scalar, or of an item of a list. It is empty if Rule decides.
 	Values []Choice
-	// Fields are those of a map, or of each item of a list of maps.
+	// Fields are the fields of a map, or of each item of a list of maps.
 	Fields []Field
-	// Open says that a map may have members beside its Fields. Apart reports whether one is of
-	// others by its name, and left out.
+	// Open allows a map to have members beside its Fields. Apart reports whether a member
+	// belongs to another tool by its name, and is left out.
 	Open  bool
 	Apart func(name string) bool
-	// Free says that the members of a map, or the items of a list, are of any kind.
+	// Free allows members of a map, or items of a list, of any kind.
 	Free bool
-	// Each is an item of a list, or a value of a map whose names are free: a text where
-	// there is neither it nor Fields.
+	// Each is the field of an item of a list, or of a value of a map with free names. Without
+	// Each and Fields it is a text.
 	Each *Field
-	// Least and Most bound the members of a map and the items of a list; 0 is no bound.
+	// Least and Most limit the members of a map and the items of a list; 0 means no limit.
 	Least, Most int
-	// Unique says that no item of a list of scalars is written twice.
+	// Unique forbids equal items in a list of scalars.
 	Unique bool
-	// OneOf are fields of a map of which one must be there, and not two. Together are those
-	// that must be there where another of them is.
+	// OneOf are fields of a map of which exactly one is required. Together are fields that are
+	// all required if one of them is given.
 	OneOf, Together []string
-	// Or are shapes that the field may have in place of this one.
+	// Or are other shapes of the field.
 	Or []Field
-	// By are the targets that can do it: all where it is 0. NeedBy are those that need it
-	// beside those that Need says.
+	// By are the targets that support the field, or 0 for all. NeedBy are the targets that
+	// require it without Need.
 	By, NeedBy Set
-	// Usual is the value where none is given, if not all targets have it.
+	// Usual is the default value, if not all targets have it.
 	Usual string
-	// Sensitive says that the value may be a secret, or hold some: no message repeats it, and
-	// no excerpt shows what is of a wrong kind or not known in it. Hidden reports whether a
-	// value is one of which no excerpt shows anything that is wrong with it.
+	// Sensitive marks a value that may be, or hold, a secret: no message repeats it, and no
+	// excerpt shows a value of a wrong kind or an unknown name in it. Hidden reports whether
+	// no excerpt may show any mistake in a value.
 	Sensitive bool
 	Hidden    func(v object.Value) bool
-	// Passed says that the value goes into the input of the module as it was written.
+	// Passed marks a value that goes into the input of the module as it was written.
 	Passed bool
-	// Null allows null, for nothing, where it is a value of a map whose names are free, or an
-	// item of a list. NotNull
-	// refuses it where it is a field.
+	// Null allows null for a value of a map with free names, or for an item of a list, where
+	// it means nothing. NotNull rejects null for a field.
 	Null, NotNull bool
-	// Names is the rule of the names of a map whose names are free.
+	// Names is the rule for the names of a map with free names.
 	Names Rule
-	// Hint is what to write where the field is missing, for which the meaning stands where
-	// there is none, or does not keep its rule. Mistyped is that for a value of another kind.
+	// Hint is the hint for a missing field, by default the meaning of the field, and for a
+	// value that breaks its rule. Mistyped returns the hint for a value of another kind.
 	Hint     string
 	Mistyped func(v object.Value) string
-	// Elsewhere is what to do about a member of that name, which is no field; "" where that
-	// is not known. Other is what to do about a text that is none of Values.
+	// Elsewhere returns the hint for an unknown member of that name, or "". Other returns the
+	// hint for a text that is not in Values.
 	Elsewhere, Other func(text string) string
-	// Doc says what the field means, for schemas and for the docs.
+	// Doc is the meaning of the field, for schemas and for the docs.
 	Doc string
 }
 
-// Choice is a value of a field, and the targets that can do it: all where By is 0.
+// Choice is a value of a field, and the targets that support it, or 0 for all.
 type Choice struct {
 	Name string
 	By   Set
 }
 
-// Set is some of the targets that a kind of document can be made for, by their bits.
+// Set is a set of targets of a kind of document, one bit for each.
 type Set uint
 
-// Range is the bounds of a whole number, both included; the upper one only where Bounded.
+// Range is the range of a whole number, bounds included. Most counts only if Bounded is set.
 type Range struct {
 	Least, Most int
 	Bounded     bool
 }
 
-// String names what is expected.
+// String names the expected numbers.
 func (r Range) String() string {
 	if r.Bounded {
 		return fmt.Sprintf("a whole number from %d to %d", r.Least, r.Most)
@@ -109,7 +108,7 @@ func From(least int) *Range { return &Range{Least: least} }
 // Between returns the range of the numbers from least to most.
 func Between(least, most int) *Range { return &Range{least, most, true} }
 
-// Choices returns values that all targets can do.
+// Choices returns values that all targets support.
 func Choices(names ...string) []Choice {
 	out := make([]Choice, len(names))
 	for i, name := range names {
@@ -131,15 +130,15 @@ func (f Field) Means(doc string) Field {
 }
 
 // Unread returns f with the map at the end of names left to another decoder. The name * stands
-// for every name of a map whose names are free.
+// for every name of a map with free names.
 func (f Field) Unread(names ...string) Field {
 	if len(names) == 0 {
 		return Field{Name: f.Name, Kind: f.Kind, Free: true, Need: f.Need, Doc: f.Doc}
 	}
 	f.Fields = slices.Clone(f.Fields)
-	for i, own := range f.Fields {
-		if own.Name == names[0] {
-			f.Fields[i] = own.Unread(names[1:]...)
+	for i, field := range f.Fields {
+		if field.Name == names[0] {
+			f.Fields[i] = field.Unread(names[1:]...)
 		}
 	}
 	if f.Each != nil && names[0] == "*" {
@@ -149,14 +148,14 @@ func (f Field) Unread(names ...string) Field {
 	return f
 }
 
-// Judged returns f, which is a map, with the fields called names left to others to judge: they
-// may be anything, or absent.
+// Judged returns f, which is a map, with the fields called names left to another check: they may be
+// anything, or absent.
 func (f Field) Judged(names ...string) Field {
 	f.Fields = slices.Clone(f.Fields)
 	f.Together = nil
-	for i, own := range f.Fields {
-		if slices.Contains(names, own.Name) {
-			f.Fields[i] = Field{Name: own.Name}
+	for i, field := range f.Fields {
+		if slices.Contains(names, field.Name) {
+			f.Fields[i] = Field{Name: field.Name}
 		}
 	}
 	return f
@@ -171,7 +170,7 @@ func (f Field) Needed() Field {
 // Document is the table of a kind of document.
 type Document struct {
 	Kind string
-	// Doc is a sentence on what it is for.
+	// Doc is a sentence on the purpose of the document.
 	Doc string
 	// Root is the document as a whole, which is a map.
 	Root Field

@@ -9,29 +9,28 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Part is a part of a document that was held against its table: what is in it is right, and
-// what is not there was not given or is reported. A Value of KindNone is one that is not there.
+// Part is a part of a document that was checked against its table: it holds only valid fields, and a
+// field that is missing was not given or is reported. A Value of KindNone is absent.
 type Part struct {
 	*Decoder
 	object.Value
 
-	// Path leads to it in the document.
+	// Path is its path in the document.
 	Path object.Path
 }
 
-// Hold returns what is right of v, which is at a path in its document.
+// Hold returns the valid parts of v, which is at a path in its document.
 func (d *Decoder) Hold(table Field, v object.Value, at object.Path) Part {
-	good := object.Value{Pos: v.Pos}
+	valid := object.Value{Pos: v.Pos}
 	if v.Kind != object.KindNone && v.Kind != object.KindNull {
-		if held, ok := d.Decode(table, v, at); ok {
-			good = held
+		if decoded, ok := d.Decode(table, v, at); ok {
+			valid = decoded
 		}
 	}
-	return Part{d, good, at}
+	return Part{d, valid, at}
 }
 
-// Entry is a member of a map whose names are free. One that is null has the position of its
-// name.
+// Entry is a member of a map with free names. A null has the position of its name.
 type Entry struct {
 	Part
 
@@ -39,7 +38,7 @@ type Entry struct {
 	NamePos object.Pos
 }
 
-// Given reports whether there is anything at p.
+// Given reports whether the document has the part.
 func (p Part) Given() bool { return p.Kind != object.KindNone && p.Kind != object.KindNull }
 
 // At returns the part at the end of names. A part that is absent has the position of the map that
@@ -57,7 +56,7 @@ func (p Part) At(names ...string) Part {
 	return p
 }
 
-// Field returns a field as it was written, or the zero Value if there is none.
+// Field returns a field as it was written, or the zero Value.
 func (p Part) Field(name string) object.Value {
 	v, _ := p.Get(name)
 	return v
@@ -72,16 +71,16 @@ func (p Part) Has(name string) bool {
 // True reports whether p is a bool that is true.
 func (p Part) True() bool { return p.Text == "true" }
 
-// Flag returns a field that is a bool, or false if there is none.
+// Flag returns a field that is a bool, false by default.
 func (p Part) Flag(name string) bool { return p.At(name).True() }
 
-// Number returns p as a whole number, and false if it is none.
+// Number returns p as a whole number, or false if it is not a number.
 func (p Part) Number() (int, bool) {
 	n, err := strconv.Atoi(p.Text)
 	return n, err == nil
 }
 
-// Written returns a scalar as it was written, or "" if there is none.
+// Written returns a scalar as it was written, or "".
 func (p Part) Written() string {
 	if !p.Given() {
 		return ""
@@ -89,7 +88,7 @@ func (p Part) Written() string {
 	return p.Value.Written()
 }
 
-// Parts returns the items of a list that are right.
+// Parts returns the valid items of a list.
 func (p Part) Parts() []Part {
 	out := make([]Part, 0, len(p.Items))
 	for i, v := range p.Items {
@@ -125,20 +124,20 @@ func (p Part) Words(name string) []string {
 	return out
 }
 
-// Texts returns the texts of the map in a field, as they are written, or nil if there is none.
+// Texts returns the texts of the map in a field, as they are written, or nil if it is not given.
 func (p Part) Texts(name string) map[string]string {
-	in := p.At(name)
-	if !in.Given() {
+	field := p.At(name)
+	if !field.Given() {
 		return nil
 	}
-	out := make(map[string]string, len(in.Members))
-	for _, m := range in.Members {
+	out := make(map[string]string, len(field.Members))
+	for _, m := range field.Members {
 		out[m.Name] = m.Value.Written()
 	}
 	return out
 }
 
-// Fail reports a mistake at p; the hint, which may be "", is what to do.
+// Fail reports a mistake at p. The hint, which may be "", tells the user what to do.
 func (p Part) Fail(hint, format string, args ...any) {
 	p.Decoder.Fail(p.Pos, p.Path, hint, format, args...)
 }

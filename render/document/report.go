@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	// maxErrors bounds what is reported on one document: so many errors, and so many warnings.
+	// maxErrors limits the errors of one document, and its warnings.
 	maxErrors = 100
-	// longest bounds a message, as what it quotes may be megabytes.
+	// longest limits the bytes of a message, which may quote megabytes.
 	longest = 4 << 10
-	// maxShown is how much of a text a message repeats.
+	// maxShown limits the bytes of a text that a message repeats.
 	maxShown = 80
-	// maxStep is how much of a name a path repeats: every name that is valid.
+	// maxStep limits the bytes of a name in a path. Every valid name fits.
 	maxStep = 400
 )
 
-// Fail reports a mistake, unless one of the same part or in it is known: what is wrong is
+// Fail reports a mistake, unless a mistake of the same part or in it is known: an invalid part is
 // not missing too.
 func (d *Decoder) Fail(pos object.Pos, at object.Path, hint, format string, args ...any) {
 	d.Failed++
@@ -35,15 +35,15 @@ func (d *Decoder) Fail(pos object.Pos, at object.Path, hint, format string, args
 	}
 }
 
-// Warn reports what is allowed but most likely not meant.
+// Warn reports text that is valid and probably a mistake.
 func (d *Decoder) Warn(pos object.Pos, at object.Path, hint, format string, args ...any) {
 	e := Mistake(pos, at, hint, format, args...)
 	e.Severity = object.SeverityWarning
 	d.Report(e)
 }
 
-// Report adds a mistake, unless another alias leads to the same one. In the place of the last one
-// that fits it reports that there are more.
+// Report adds a mistake, unless another alias leads to the same mistake. The last error that fits is
+// replaced by a message that there are more.
 func (d *Decoder) Report(e *object.Error) {
 	n := d.count(e.Severity)
 	if n >= maxErrors || slices.ContainsFunc(d.Errs, e.Repeats) {
@@ -55,19 +55,21 @@ func (d *Decoder) Report(e *object.Error) {
 	d.Errs = append(d.Errs, e)
 }
 
-// Known reports whether a mistake of a part or in it is known.
+// Known reports whether a mistake of a part, or in it, is known.
 func (d *Decoder) Known(at object.Path) bool {
 	if len(d.Errs) == 0 {
 		return false
 	}
 	path := pathText(at)
-	return slices.ContainsFunc(d.Errs, func(e *object.Error) bool { return e.Severity == object.SeverityError && object.Within(e.Path, path) })
+	return slices.ContainsFunc(d.Errs, func(e *object.Error) bool {
+		return e.Severity == object.SeverityError && object.Within(e.Path, path)
+	})
 }
 
-// full reports whether no more is reported.
+// full reports whether the limit of a severity is reached.
 func (d *Decoder) full(s object.Severity) bool { return d.count(s) >= maxErrors }
 
-// count returns how many mistakes of a severity are reported.
+// count returns the number of mistakes of a severity.
 func (d *Decoder) count(s object.Severity) (n int) {
 	for _, e := range d.Errs {
 		if e.Severity == s {
@@ -87,7 +89,7 @@ func Mistake(pos object.Pos, path object.Path, hint, format string, args ...any)
 	return &object.Error{Stage: object.StageSpec, Pos: pos, Path: pathText(path), Err: err, Hint: oneLine(cut(hint))}
 }
 
-// pathText returns a path as errors show it.
+// pathText returns a path in the form of errors.
 func pathText(path object.Path) string {
 	for i, step := range path {
 		if len(step.Name) > maxStep {
@@ -108,7 +110,7 @@ func oneLine(text string) string {
 	}, text)
 }
 
-// Shown returns text in quotes as messages repeat it, cut if it is long.
+// Shown returns text in quotes for messages, cut if it is long.
 func Shown(text string) string {
 	if len(text) > maxShown {
 		return fmt.Sprintf("%q (cut after %d of %d bytes)", printable.Cut(text, maxShown, ""), maxShown, len(text))
@@ -125,19 +127,19 @@ func plain(doc string) string {
 	return doc
 }
 
-// Location is a step on the way to a part, so that a path costs nothing until there is a
-// mistake to report. Nil is the document as a whole.
+// Location is a step on the way to a part, so that a path costs nothing until a mistake is reported.
+// Nil is the complete document.
 type Location struct {
-	up   *Location
-	step object.Step
+	parent *Location
+	step   object.Step
 }
 
-// Path returns the whole way from the document to the part.
+// Path returns the path from the document to the part.
 func (p *Location) Path() object.Path {
 	if p == nil {
 		return nil
 	}
-	return append(p.up.Path(), p.step)
+	return append(p.parent.Path(), p.step)
 }
 
 // To returns the location of the field at the end of names.
@@ -151,6 +153,6 @@ func (p *Location) To(names ...string) *Location {
 // Item returns the location of an item of a list.
 func (p *Location) Item(i int) *Location { return &Location{p, object.Index(i)} }
 
-func (d *Decoder) fail(v object.Value, at *Location, hint, format string, args ...any) {
+func (d *Decoder) failAt(v object.Value, at *Location, hint, format string, args ...any) {
 	d.Fail(v.Pos, at.Path(), hint, format, args...)
 }

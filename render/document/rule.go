@@ -10,21 +10,21 @@ import (
 	"sync"
 )
 
-// Rule is what a text has to be. The zero value allows all texts.
+// Rule describes a valid text. The zero value allows all texts.
 type Rule struct {
-	// Words complete "is not …" in a message: they name what it has to be, and what to write.
+	// Words complete "is not …" in a message: they name a valid text, and what to write.
 	Words string
-	// Short names it in place of its kind where a value is of another kind: a duration such
-	// as 30s.
+	// Short names a valid text in a message about a value of another kind: a duration such as
+	// 30s.
 	Short string
-	// Pattern is for schemas; "" where no pattern says it.
+	// Pattern is for schemas; "" if no pattern expresses the rule.
 	Pattern string
-	// Holds reports whether a text keeps the rule; where it is nil, Pattern decides.
+	// Holds reports whether a text keeps the rule; if it is nil, Pattern decides.
 	Holds func(text string) bool
-	// Why is what is wrong with a text, in place of Words and Holds: it follows the text in a
-	// message. "" is nothing.
+	// Why returns the problem of a text, in place of Words and Holds: it follows the text in a
+	// message. "" means that the text is valid.
 	Why func(text string) string
-	// Hint is what to write in place of a text that does not keep the rule; "" is not known.
+	// Hint returns the hint for a text that does not keep the rule, or "".
 	Hint func(text string) string
 	// Secret reports whether a text that does not keep the rule may be a password, which no
 	// message repeats.
@@ -49,20 +49,20 @@ func (r Rule) Allows(text string) bool {
 	return true
 }
 
-// patterns are those of rules, compiled.
+// patterns caches the compiled patterns of rules.
 var patterns sync.Map //nolint:gochecknoglobals // a cache
 
-// hint returns what to write in place of a text.
-func (r Rule) hint(text string) string {
+// suggestion returns the hint for a text.
+func (r Rule) suggestion(text string) string {
 	if r.Hint == nil {
 		return ""
 	}
 	return r.Hint(text)
 }
 
-// wrong returns what is wrong with a text. The argument shown is the text as a message repeats
-// it.
-func (r Rule) wrong(shown, text string) string {
+// problem returns the message about a text that breaks the rule. The argument shown is the text in
+// the form of messages.
+func (r Rule) problem(shown, text string) string {
 	switch {
 	case r.Why == nil:
 		return shown + " is not " + r.Words
@@ -72,19 +72,19 @@ func (r Rule) wrong(shown, text string) string {
 	return shown + " " + r.Why(text)
 }
 
-// Label returns the rule of names: labels of DNS (RFC 1123), as Kubernetes has them.
+// Label returns the rule of names: labels of DNS (RFC 1123), as in Kubernetes.
 func Label() Rule {
 	return Rule{Pattern: "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$", Why: BadLabel}
 }
 
-// BadLabel returns what is wrong with a label of DNS, or "" if nothing is.
+// BadLabel returns the problem of a label of DNS, or "".
 func BadLabel(text string) string {
-	const most = 63
+	const longestLabel = 63
 	switch {
 	case text == "":
 		return "must not be empty"
-	case len(text) > most:
-		return fmt.Sprintf("has %d characters, more than %d", len(text), most)
+	case len(text) > longestLabel:
+		return fmt.Sprintf("has %d characters, more than %d", len(text), longestLabel)
 	case strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789-") != "":
 		return "may hold only a-z, 0-9 and -"
 	case text[0] == '-' || text[len(text)-1] == '-':

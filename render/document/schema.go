@@ -13,12 +13,11 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Schema returns the JSON Schema (draft 2020-12) of the document, with its names sorted. What the
-// schema refuses the decoder refuses too. The decoder refuses more, such as a name that leads
-// nowhere.
+// Schema returns the JSON Schema (draft 2020-12) of the document, with its names sorted. The decoder
+// rejects everything that the schema rejects, and more, such as a name that leads nowhere.
 func (d Document) Schema() ([]byte, error) { return Print(d.Kind, d.Doc, schema(d.Root)) }
 
-// Print returns the JSON Schema of a kind as it is written to a file. Doc may be "".
+// Print returns the JSON Schema of a kind in the form of its file. The argument doc may be "".
 func Print(kind, doc string, schema map[string]any) ([]byte, error) {
 	schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	schema["$id"] = "https://ropewalk.dev/schema/v1alpha1/" + strings.ToLower(kind) + ".json"
@@ -83,7 +82,7 @@ func shape(f Field) map[string]any {
 	return map[string]any{}
 }
 
-// item returns the field of an item of a list, or of a value in a map whose names are free.
+// item returns the field of an item of a list, or of a value in a map with free names.
 func (f *Field) item() *Field {
 	switch {
 	case f.Each != nil:
@@ -106,10 +105,10 @@ func mapShape(f Field) map[string]any {
 	default:
 		properties := map[string]any{}
 		var required []string
-		for _, own := range f.Fields {
-			properties[own.Name] = schema(own)
-			if own.Need {
-				required = append(required, own.Name)
+		for _, field := range f.Fields {
+			properties[field.Name] = schema(field)
+			if field.Need {
+				required = append(required, field.Name)
 			}
 		}
 		out["properties"] = properties
@@ -122,12 +121,12 @@ func mapShape(f Field) map[string]any {
 	}
 
 	// Some fields exclude one another, and some are only allowed together.
-	var one []any
+	var alternatives []any
 	for _, name := range f.OneOf {
-		one = append(one, map[string]any{"required": []string{name}})
+		alternatives = append(alternatives, map[string]any{"required": []string{name}})
 	}
-	if one != nil {
-		out["oneOf"] = one
+	if alternatives != nil {
+		out["oneOf"] = alternatives
 	}
 	together := map[string]any{}
 	for i, name := range f.Together {
@@ -145,18 +144,18 @@ func scalarShape(f Field) map[string]any {
 		return map[string]any{"const": f.Values[0].Name}
 	}
 	if len(f.Values) > 0 {
-		var all []any
+		var values []any
 		for _, c := range f.Values {
 			if n, err := strconv.Atoi(c.Name); err == nil {
-				all = append(all, n)
+				values = append(values, n)
 				continue
 			}
-			all = append(all, c.Name)
+			values = append(values, c.Name)
 		}
-		return map[string]any{"enum": all}
+		return map[string]any{"enum": values}
 	}
 
-	// A text that is free may have other kinds, a range and a pattern.
+	// A free text may have other kinds, a range and a pattern.
 	out := map[string]any{"type": "string"}
 	switch {
 	case f.Loose:
@@ -181,7 +180,7 @@ func scalarShape(f Field) map[string]any {
 	return out
 }
 
-// setBound writes a bound into a schema, if there is one.
+// setBound writes a limit into a schema, unless it is 0.
 func setBound(out map[string]any, name string, n int) {
 	if n > 0 {
 		out[name] = n
