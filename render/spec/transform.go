@@ -6,6 +6,7 @@ package spec
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -282,4 +283,127 @@ func (d *decoder) decodeGateway(v object.Value) Transform {
 	t.Input = written.Without(object.Fields(moduleField)).Without(object.Fields("dependsOn"))
 	t.InputUnsure = d.Stray || t.Input.Kind != object.KindMap
 	return t
+}
+
+// Overlay is laid over the objects of a spec that it selects.
+type Overlay struct {
+	// Pos and Path are its place in the document.
+	Pos       object.Pos
+	Path      object.Path
+	Select    Selector
+	DependsOn []object.Dependency
+	ReadyWhen []object.Ready
+	Needs     []object.Need
+	// Apply has the policies that are set; "" and nil keep the policies of the object.
+	Apply object.Apply
+	// Patch is a strategic merge patch (a map), a list of operations of RFC 6902, or of
+	// KindNone.
+	Patch object.Value
+
+	// Others are objects of the spec to which the overlay was applied before: the objects of
+	// the resources of a workload. Found is set if it selected one of them.
+	Others []object.Ref
+	Found  bool
+}
+
+// Selector selects objects of a spec: all fields that are given must match. Texts are patterns of
+// path.Match.
+type Selector struct {
+	Pos                          object.Pos
+	Kind, Name, Namespace, Group string
+	Labels                       map[string]string
+}
+
+// Matches reports whether o is selected.
+func (s Selector) Matches(o object.Object) bool {
+	fields := [...]struct{ pattern, text string }{
+		{s.Kind, o.Kind()}, {s.Name, o.Name()}, {s.Namespace, o.Namespace()}, {s.Group, o.Group()},
+	}
+	for _, field := range fields {
+		if ok, err := path.Match(field.pattern, field.text); field.pattern != "" && (err != nil || !ok) {
+			return false
+		}
+	}
+	labels := o.Labels()
+	for name, want := range s.Labels {
+		if got, ok := labels[name]; !ok || got != want {
+			return false
+		}
+	}
+	return true
+}
+
+// Overlays returns the field overlays of the spec called name, for a document that another decoder
+// reads, with the block scalars of that document.
+func Overlays(p document.Part, blocks map[object.Pos]Block, name string) []Overlay {
+	return part{p, blocks}.overlays(name)
+}
+
+// overlays returns the overlays of a spec called name.
+func (p part) overlays(name string) []Overlay {
+	var out []Overlay
+	for _, item := range p.children("overlays") {
+		out = append(out, item.overlay(name))
+		if len(item.Members) < 2 {
+			item.Fail("write what is laid over: readyWhen, dependsOn, needs, apply or patch", "lays nothing over what it selects")
+		}
+	}
+	return out
+}
+
+// overlay decodes one overlay of a spec called name.
+func (p part) overlay(name string) Overlay {
+	s := p.child("select")
+	out := Overlay{Pos: p.Pos, Path: p.Path, Patch: p.Field("patch"), Select: Selector{
+		Pos: s.Pos, Kind: s.child("kind").Text, Name: s.child("name").Text,
+		Namespace: s.child("namespace").Text, Group: s.child("group").Text, Labels: s.Texts("labels"),
+	}}
+	if s.Given() && len(s.Members) == 0 {
+		s.Fail("write one of kind, name, namespace, group, labels; name: \"*\" selects all", "selects nothing")
+	}
+
+	// A dependency is a node of this spec, a node of another, or another spec.
+	for _, item := range p.children("dependsOn") {
+		spec, node, full := strings.Cut(item.Text, "/")
+		if !full {
+			spec = name
+			node = item.Text
+		}
+		empty := spec == "" || (node == "" && !full)
+		if empty || strings.ContainsAny(spec+node, "/ \t\r\n") {
+			item.Fail("", "%q is no node: expected a node of this spec (\"node\"), of another (\"spec/node\"), or a spec (\"spec/\")", item.Text)
+			continue
+		}
+		out.DependsOn = append(out.DependsOn, object.Dependency{ID: object.MakeID(spec, node), Pos: item.Pos})
+	}
+	for _, item := range p.children("readyWhen") {
+		out.ReadyWhen = append(out.ReadyWhen, item.ready())
+	}
+	for _, item := range p.children("needs") {
+		out.Needs = append(out.Needs, object.Need{
+			APIVersion: item.child("apiVersion").Text, Kind: item.child("kind").Text, Namespace: item.child("namespace").Text,
+			Name: item.child("name").Text, Ready: item.child("ready").Text, Pos: item.Pos,
+		})
+	}
+
+	// A field of apply that is not given changes nothing.
+	a := p.child("apply")
+	out.Apply = object.Apply{
+		Mode: a.child("mode").Text, Conflict: a.child("conflict").Text,
+		Adopt: a.child("adopt").Text, Deletion: a.child("deletion").Text,
+	}
+	if a.child("prune").Given() {
+		prune := a.Flag("prune")
+		out.Apply.Prune = &prune
+	}
+
+	// Some operations of a patch need a place or a value.
+	for _, op := range p.children("patch") {
+		for name, kinds := range map[string][]string{"from": {"copy", "move"}, "value": {"add", "replace", "test"}} {
+			if !op.child(name).Given() && slices.Contains(kinds, op.child("op").Text) {
+				op.child(name).Fail("", "is missing")
+			}
+		}
+	}
+	return out
 }
