@@ -17,43 +17,43 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload"
 )
 
-// evaluated is what the specs of a request evaluate to.
+// evaluated is the result of evaluating the specs of a request.
 type evaluated struct {
 	nodes []*object.Node
 	// broken names the specs that could not be evaluated.
 	broken []string
 	// mistakes holds errors and warnings.
 	mistakes Errors
-	// undecided are mistakes of policies that could not judge, by spec.
+	// undecided are mistakes of policies that could not reach a verdict, by spec.
 	undecided   map[string]Errors
 	provisioned map[object.ID]string
 	existing    []workload.Existing
 	calls       []Call
 }
 
-// outcome is what one spec evaluates to.
+// outcome is the result of evaluating one spec.
 type outcome struct {
 	evaluate.Result
 	err error
 	// compiled is set for a workload; its nodes are in Result already.
 	compiled workload.Compiled
-	// provisioned is the module of provisioners for each node that one made.
+	// provisioned maps the nodes of provisioners to the name of their module.
 	provisioned map[object.ID]string
-	// refused is what the module of workloads reports against the input of a workload
-	// if it is not made for workloads at all.
+	// refused is the mistake of a module of workloads that rejects the input of every
+	// workload, because it is made for something else.
 	refused *Error
 }
 
-// evaluate runs every spec. The error is only that of a cancelled context.
+// evaluate runs every spec. It returns an error only if the context is cancelled.
 func (c *compiler) evaluate(ctx context.Context) (evaluated, error) {
 	specs := c.req.Specs
 	outcomes := make([]outcome, len(specs))
 	var done, values atomic.Int64
-	full := func(i int) error { return specs[i].Evaluate.Limits.CheckValues(int(values.Load()), "the objects") }
+	checkTotal := func(i int) error { return specs[i].Evaluate.Limits.CheckValues(int(values.Load()), "the objects") }
 
-	// Specs are evaluated side by side, until the objects are too many.
+	// Specs are evaluated in parallel, until the objects are too many.
 	each(len(specs), c.req.Parallel, func(i int) {
-		outcomes[i].err = cmp.Or(ctx.Err(), full(i))
+		outcomes[i].err = cmp.Or(ctx.Err(), checkTotal(i))
 		if outcomes[i].err != nil {
 			return
 		}
@@ -65,12 +65,12 @@ func (c *compiler) evaluate(ctx context.Context) (evaluated, error) {
 			c.req.Progress(int(n), len(specs))
 		}
 	})
-	if len(specs) > 0 && full(0) != nil { // Which spec was one too many is chance.
-		return evaluated{}, object.Errors{{Stage: object.StageEvaluate, Err: full(0)}}
+	if len(specs) > 0 && checkTotal(0) != nil { // Chance decides which spec exceeds the limit.
+		return evaluated{}, object.Errors{{Stage: object.StageEvaluate, Err: checkTotal(0)}}
 	}
 
-	// Outcomes are collected in the order of the specs. A spec that failed keeps no other from being
-	// checked.
+	// Outcomes are collected in the order of the specs. A spec that failed does not keep the others
+	// from being checked.
 	out := evaluated{mistakes: c.mistakes, undecided: map[string]Errors{}, provisioned: map[object.ID]string{}}
 	for i, s := range specs {
 		o := outcomes[i]
@@ -98,7 +98,7 @@ func (c *compiler) evaluate(ctx context.Context) (evaluated, error) {
 		}
 		out.mistakes = append(append(out.mistakes, violations...), o.Warnings...)
 		out.undecided[s.Evaluate.Spec] = s.loosenedUndecided(o.Undecided)
-		if len(o.Nodes) == 0 && len(specs) > 1 && !s.Evaluate.AllowEmpty { // A render of nothing is refused later.
+		if len(o.Nodes) == 0 && len(specs) > 1 && !s.Evaluate.AllowEmpty { // An empty render is rejected later.
 			out.mistakes = append(out.mistakes, &object.Error{
 				Stage: object.StageEvaluate, Severity: object.SeverityWarning, Pos: s.Evaluate.Pos,
 				Err:  fmt.Errorf("spec %q makes no objects: an engine that prunes deletes what it made before", s.Evaluate.Spec),
@@ -118,15 +118,15 @@ func (c *compiler) evaluate(ctx context.Context) (evaluated, error) {
 		}
 	}
 
-	// Some mistakes are those of all specs together.
+	// Some mistakes concern all specs together.
 	hintOnce(out.mistakes)
 	out.mistakes = append(out.mistakes, c.shared(outcomes)...)
 	return out, nil
 }
 
-// withoutFound returns the mistakes of policies that could not judge, except those of specs in
-// whose objects the check found errors: a number that is text is one mistake, and not one of each
-// policy that calculates with it.
+// withoutFound returns the mistakes of policies that could not reach a verdict, except for specs in
+// whose objects the check found errors: a number that is text is one mistake, and not a mistake of
+// each policy that calculates with it.
 func (e evaluated) withoutFound(findings Errors) (out Errors) {
 	found := map[string]bool{}
 	for _, f := range findings.Failures() {
@@ -140,8 +140,8 @@ func (e evaluated) withoutFound(findings Errors) (out Errors) {
 	return out
 }
 
-// each calls do for 0 to n-1 on at most parallel goroutines, and waits for them. If only one runs
-// at a time it starts none: that would wake a thread for nothing.
+// each calls do for 0 to n-1 on at most parallel goroutines, and waits for them. A single call at a
+// time needs no goroutine, which would wake a thread.
 func each(n, parallel int, do func(i int)) {
 	if min(parallel, n) <= 1 {
 		for i := range n {
@@ -166,6 +166,6 @@ func each(n, parallel int, do func(i int)) {
 	}
 	wg.Wait()
 	if p := panicked.Load(); p != nil {
-		panic(p) // The caller keeps it from ending the process, which no goroutine can.
+		panic(p) // The caller recovers from it, which is impossible in another goroutine.
 	}
 }

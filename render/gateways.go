@@ -30,7 +30,7 @@ func (c *compiler) join(sources []workload.Source) (mistakes Errors) {
 		return nil
 	}
 
-	// Nothing is known of a workload that is broken or partial.
+	// The ports of a workload that is broken or partial are unknown.
 	broken := slices.Clone(c.req.Broken)
 	var workloads []gateway.Workload
 	for _, s := range sources {

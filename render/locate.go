@@ -71,7 +71,7 @@ func softens(rule string, policies []evaluate.Policy) string {
 	return fmt.Sprintf("input: {rules: {%s: warning}} of the policy%s makes it a warning", rule, name)
 }
 
-// hintOnce leaves the hint of a rule of a policy with the first of its errors.
+// hintOnce keeps the hint of a rule of a policy only in the first of its errors.
 func hintOnce(errs Errors) {
 	seen := map[string]bool{}
 	for _, e := range errs.Sorted() {
@@ -92,7 +92,7 @@ func (c *compiler) check(ctx context.Context, nodes []*object.Node) (Errors, err
 		return nil, err
 	}
 
-	// Ask where the values come from that the findings are about.
+	// Trace the values that the findings are about.
 	byID := make(map[object.ID]*object.Node, len(nodes))
 	for _, n := range nodes {
 		byID[n.ID] = n
@@ -118,10 +118,10 @@ func (c *compiler) check(ctx context.Context, nodes []*object.Node) (Errors, err
 	for i, f := range findings {
 		out[i] = asError(f)
 		if len(queries[i].Path) > len(f.Path) {
-			out[i].Secret = true // Even a key may be a value in the wrong place.
+			out[i].Secret = true // Even a key may be a misplaced value.
 			origins[i].InputPath = nil
 		}
-		// What is wrong with the schemas themselves belongs to no spec.
+		// Mistakes in the schemas themselves belong to no spec.
 		if s, ok := specs[f.Node.Spec()]; ok {
 			if !origins[i].Module.IsValid() {
 				origins[i].Module = byID[f.Node].Pos
@@ -130,7 +130,8 @@ func (c *compiler) check(ctx context.Context, nodes []*object.Node) (Errors, err
 			if written := origins[i].Written; written != "" && strings.HasPrefix(out[i].Hint, finding.QuoteIt) {
 				out[i].Hint = finding.QuoteIt + strconv.Quote(written)
 			}
-			if c := s.Evaluate.Component; c != nil && c.Helm != nil && f.Rule == finding.RuleAPIVersion && isCustom(byID[f.Node].Object) {
+			usesChart := s.Evaluate.Component != nil && s.Evaluate.Component.Helm != nil
+			if usesChart && f.Rule == finding.RuleAPIVersion && isCustom(byID[f.Node].Object) {
 				out[i].Hint += "; where the chart asks for the APIs of the cluster, add that one to helm.apiVersions"
 			}
 			out[i].Notes = append(out[i].Notes, patched(s, byID[f.Node].Object, f.Path)...)
@@ -139,13 +140,15 @@ func (c *compiler) check(ctx context.Context, nodes []*object.Node) (Errors, err
 	return oncePerInput(out, origins), nil
 }
 
-// secretIn returns the path of the first value that a Secret holds: the message about the Secret is
-// there, and not where another part of it comes from.
+// secretIn returns the path of the first value in a Secret. The message about the Secret is placed
+// there, and not at another part of it.
 func secretIn(o object.Object) object.Path {
 	for _, list := range [...]string{"data", "stringData"} {
 		values, _ := o[list].(map[string]any)
 		for _, key := range object.SortedKeys(values) {
-			if text, isText := values[key].(string); !isText || text != "" && !strings.HasPrefix(text, "ENC[") {
+			text, isText := values[key].(string)
+			isPlain := text != "" && !strings.HasPrefix(text, "ENC[")
+			if !isText || isPlain {
 				return object.Fields(list, key)
 			}
 		}
@@ -153,8 +156,8 @@ func secretIn(o object.Object) object.Path {
 	return nil
 }
 
-// oncePerInput leaves out the findings that repeat one about the same part of an input: many
-// objects have what the defaults of a project say.
+// oncePerInput leaves out repeated findings about the same part of an input: many objects have values
+// from the defaults of a project.
 func oncePerInput(errs Errors, origins []evaluate.Origin) (out Errors) {
 	type mistake struct {
 		pos  object.Pos
@@ -172,26 +175,27 @@ func oncePerInput(errs Errors, origins []evaluate.Origin) (out Errors) {
 	return out
 }
 
-// isCustom reports whether the group of an object is none of Kubernetes itself.
+// isCustom reports whether the group of an object does not belong to Kubernetes itself.
 func isCustom(o object.Object) bool {
-	return strings.Contains(o.Group(), ".") && !slices.ContainsFunc(schemas.Served(""), func(api string) bool { return strings.HasPrefix(api, o.Group()+"/") })
+	inGroup := func(api string) bool { return strings.HasPrefix(api, o.Group()+"/") }
+	return strings.Contains(o.Group(), ".") && !slices.ContainsFunc(schemas.Served(""), inGroup)
 }
 
-// patched returns notes of where the overlays of s patch the part of o at a path.
-func patched(s Spec, o object.Object, at object.Path) (notes []object.Note) {
-	if i := slices.IndexFunc(at, func(step object.Step) bool { return step.IsIndex }); i >= 0 {
-		at = at[:i] // A patch has the items of a list in another order.
+// patched returns notes with the positions at which overlays of s patch the part of o at a path.
+func patched(s Spec, o object.Object, path object.Path) (notes []object.Note) {
+	if i := slices.IndexFunc(path, func(step object.Step) bool { return step.IsIndex }); i >= 0 {
+		path = path[:i] // A patch has the items of a list in another order.
 	}
 	for _, overlay := range s.Evaluate.Overlays {
-		if _, found := overlay.Patch.Lookup(at); found > 0 && overlay.Select.Matches(o) {
-			notes = append(notes, object.Note{Pos: overlay.Patch.NearestPos(at), Text: "an overlay patches it here"})
+		if _, found := overlay.Patch.Lookup(path); found > 0 && overlay.Select.Matches(o) {
+			notes = append(notes, object.Note{Pos: overlay.Patch.NearestPos(path), Text: "an overlay patches it here"})
 		}
 	}
 	return notes
 }
 
-// Check checks nodes as a render of the request does. What it finds has no positions; the
-// error is only that of a cancelled context.
+// Check checks nodes as a render of the request does. The findings have no positions. It returns an
+// error only if the context is cancelled.
 func (r Renderer) Check(ctx context.Context, req Request, nodes []*object.Node) (Errors, error) {
 	findings, err := r.checker(req).Check(ctx, nodes)
 	out := make(Errors, len(findings))
@@ -201,8 +205,8 @@ func (r Renderer) Check(ctx context.Context, req Request, nodes []*object.Node) 
 	return out, err
 }
 
-// HasSchemas reports whether the schemas of a version of Kubernetes are known, and otherwise
-// which are: 1.OLDEST to 1.NEWEST. Objects for another version are judged by the nearest.
+// HasSchemas reports whether the schemas of a version of Kubernetes are known, and returns the known
+// versions, 1.OLDEST to 1.NEWEST. Objects for another version are checked against the nearest.
 func HasSchemas(version string) (ok bool, oldest, newest int) {
 	oldest, newest = schemas.Known()
 	minor := schemas.Minor(version)
@@ -224,10 +228,10 @@ func asError(f check.Finding) *Error {
 	}
 }
 
-// Trace resolves where parts of the objects of a request come from. Origins are in the order of the
-// queries; one that is not known is zero. What can be traced is returned even with an error.
+// Trace finds the origins of parts of the objects of a request. Origins are in the order of the
+// queries; an unknown origin is zero. The origins that were found are returned even with an error.
 //
-// A workload is compiled once more for it: to keep what every workload compiled to costs a large
+// A workload is compiled again for it: keeping the results of all compilations would cost a large
 // project a third of its memory, and few callers trace.
 func (r Renderer) Trace(ctx context.Context, req Request, queries []evaluate.Query) ([]evaluate.Origin, error) {
 	c, err := r.newCompiler(ctx, req)
@@ -237,7 +241,7 @@ func (r Renderer) Trace(ctx context.Context, req Request, queries []evaluate.Que
 	return c.origins(ctx, queries)
 }
 
-// origins does what [Renderer.Trace] does, for the request of c.
+// origins works like [Renderer.Trace] for the request of c.
 func (c *compiler) origins(ctx context.Context, queries []evaluate.Query) ([]evaluate.Origin, error) {
 	out := make([]evaluate.Origin, len(queries))
 	bySpec := map[string][]int{}
@@ -246,43 +250,41 @@ func (c *compiler) origins(ctx context.Context, queries []evaluate.Query) ([]eva
 	}
 	var errs []error
 	for _, s := range c.req.Specs {
-		at := bySpec[s.Evaluate.Spec]
-		own := make([]evaluate.Query, len(at))
-		for i, q := range at {
-			own[i] = queries[q]
+		indexes := bySpec[s.Evaluate.Spec]
+		group := make([]evaluate.Query, len(indexes))
+		for i, q := range indexes {
+			group[i] = queries[q]
 		}
-		origins, _, err := c.trace(ctx, s, own)
+		origins, _, err := c.trace(ctx, s, group)
 		errs = append(errs, err)
 		for i, o := range origins {
-			out[at[i]] = o
+			out[indexes[i]] = o
 		}
 	}
 	return out, errors.Join(errs...)
 }
 
-// trace resolves where parts of the objects of s come from, and which input its module was
-// given. There is one origin for each query, whatever the error: an origin only makes a
-// message better.
+// trace finds the origins of parts of the objects of s, and returns the input of its module. It
+// returns an origin for each query, even with an error: an origin only makes a message better.
 func (c *compiler) trace(ctx context.Context, s Spec, queries []evaluate.Query) ([]evaluate.Origin, object.Value, error) {
 	out := make([]evaluate.Origin, len(queries))
-	own := provision{request: s.Evaluate}
+	ofSpec := provision{request: s.Evaluate}
 	if len(queries) == 0 {
-		return out, own.request.Input, nil
+		return out, ofSpec.request.Input, nil
 	}
 
 	// Provisioners make some of the objects of a workload.
-	provisions := []provision{own}
+	provisions := []provision{ofSpec}
 	if s.Workload != nil {
 		compiled, err := c.compile(ctx, s)
 		if err != nil {
-			return out, own.request.Input, err
+			return out, ofSpec.request.Input, err
 		}
 		provisions[0].request.Input = compiled.Input
 		provisions = append(provisions, compiled.provisions...)
 	}
 
-	// The last provision that made a node is its origin, the module of the spec where
-	// none did.
+	// The origin of a node is the last provision that made it, or the module of the spec.
 	madeBy := map[object.ID]int{}
 	for p := range provisions {
 		for id := range provisions[p].nodes {
@@ -294,11 +296,11 @@ func (c *compiler) trace(ctx context.Context, s Spec, queries []evaluate.Query) 
 	// Each module answers the queries about its own objects.
 	for p := range provisions {
 		var group []evaluate.Query
-		var at []int
+		var indexes []int
 		for i, q := range queries {
 			if madeBy[q.Node] == p {
 				group = append(group, q)
-				at = append(at, i)
+				indexes = append(indexes, i)
 			}
 		}
 		if len(group) == 0 {
@@ -308,11 +310,11 @@ func (c *compiler) trace(ctx context.Context, s Spec, queries []evaluate.Query) 
 		errs = append(errs, err)
 		if err == nil && len(origins) == len(group) {
 			for i, o := range origins {
-				out[at[i]] = o
+				out[indexes[i]] = o
 			}
 		}
-		// A value that the provisioner alone decides is there because of the resource.
-		for _, i := range at {
+		// A value that only the provisioner decides has the resource as its origin.
+		for _, i := range indexes {
 			if !out[i].Input.IsValid() {
 				out[i].Input = provisions[p].nodes[queries[i].Node]
 			}
@@ -321,8 +323,8 @@ func (c *compiler) trace(ctx context.Context, s Spec, queries []evaluate.Query) 
 	return out, provisions[0].request.Input, errors.Join(errs...)
 }
 
-// locateAll places mistakes in objects at the user's lines. The error is only that of a cancelled
-// context.
+// locateAll places mistakes in objects at the user's lines. It returns an error only if the context is
+// cancelled.
 func (c *compiler) locateAll(ctx context.Context, errs Errors, nodes []*object.Node) error {
 	queries := make([]evaluate.Query, len(errs))
 	for i, e := range errs {
@@ -354,29 +356,31 @@ func (c *compiler) locateAll(ctx context.Context, errs Errors, nodes []*object.N
 // embedded is the prefix of the labels of modules that come with Ropewalk.
 const embedded = "embedded:"
 
-// locate puts an error where it can be fixed: at the input that the value was computed
-// from, else at the line of the user's own module, else at the spec that chose a module
-// of others.
+// locate moves an error to the line that can fix it: the input that the value was computed
+// from, else the line of the user's own module, else the spec that chose a foreign
+// module.
 func locate(e *Error, s Spec, origin evaluate.Origin) {
-	// How a Secret is allowed depends on how the spec is written.
-	switch at := s.Evaluate.InputPath; {
-	case len(at) > 2 && at[0].Name == "bundle" && at[1].Name == "instances":
-		e.Hint = strings.Replace(e.Hint, "allow this Secret in allowSecrets", `write @ropewalk(allowSecrets="NAME") in the instance `+strconv.Quote(at[2].Name), 1)
+	// The way to allow a Secret depends on the form of the spec.
+	const allow = "allow this Secret in allowSecrets"
+	switch path := s.Evaluate.InputPath; {
+	case len(path) > 2 && path[0].Name == "bundle" && path[1].Name == "instances":
+		e.Hint = strings.Replace(e.Hint, allow, `write @ropewalk(allowSecrets="NAME") in the instance `+strconv.Quote(path[2].Name), 1)
 	case s.Evaluate.Pos.Line != 0 || s.Workload != nil:
 	case s.Evaluate.Component != nil:
-		e.Hint = strings.Replace(e.Hint, "allow this Secret in allowSecrets", "write a Component of this folder with allowSecrets: [NAME] in its spec", 1)
+		e.Hint = strings.Replace(e.Hint, allow, "write a Component of this folder with allowSecrets: [NAME] in its spec", 1)
 	default:
-		e.Hint = strings.Replace(e.Hint, "allow this Secret in allowSecrets", "write a Transform with cueRef: {type: path, ref: FOLDER} and allowSecrets: [NAME] in its spec", 1)
+		hint := "write a Transform with cueRef: {type: path, ref: FOLDER} and allowSecrets: [NAME] in its spec"
+		e.Hint = strings.Replace(e.Hint, allow, hint, 1)
 	}
 
 	// The input comes first, then the user's own module, then the spec.
-	own := origin.Module.IsValid() && !strings.HasPrefix(s.Evaluate.Module.Label, embedded)
+	isOwn := origin.Module.IsValid() && !strings.HasPrefix(s.Evaluate.Module.Label, embedded)
 	switch {
 	case origin.Input.IsValid():
 		e.Pos = origin.Input
-	case !e.Pos.IsValid() && own:
+	case !e.Pos.IsValid() && isOwn:
 		e.Pos = origin.Module
-		if s.Evaluate.Pos.Line > 0 { // Else the spec is the folder of the module.
+		if s.Evaluate.Pos.Line > 0 { // Without a line, the spec is the folder of the module.
 			e.Notes = append(e.Notes, object.Note{Pos: s.Evaluate.Pos, Text: "the spec that makes it is here"})
 		}
 		return
@@ -384,7 +388,7 @@ func locate(e *Error, s Spec, origin evaluate.Origin) {
 		e.Pos = s.Evaluate.Pos
 	}
 
-	// The line of the module is worth a note, whatever the place is.
+	// The line of the module is worth a note, too.
 	if origin.Module.IsValid() {
 		text := "the module writes it here"
 		if len(origin.InputPath) > 0 && s.Workload == nil {

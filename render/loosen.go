@@ -16,7 +16,7 @@ import (
 
 // Loosen loosens policies of s, whose policies are known. An override of a policy that s does not
 // have, or that is not overridable, is returned as a mistake. A policy that s loosens already stays
-// as it is: an override of all specs of a project does not replace that of one of them.
+// unchanged: an override for all specs of a project does not replace the override of a spec.
 func (s *Spec) Loosen(overrides []spec.PolicyOverride) (mistakes Errors) {
 	names := make([]string, len(s.Evaluate.Policies))
 	for i, p := range s.Evaluate.Policies {
@@ -42,8 +42,8 @@ func (s *Spec) Loosen(overrides []spec.PolicyOverride) (mistakes Errors) {
 	return mistakes
 }
 
-// loosened returns what policy found, as the overrides of s have it: an error becomes a warning, or
-// all of it is ignored. What is ignored stays on record as a note. Mistakes that change are copied,
+// loosened returns the finding of a policy under the overrides of s: an error becomes a warning, or
+// any finding becomes a note, which records that it is ignored. Findings that change are copied,
 // because a cache of results may share them.
 func (s Spec) loosened(e *Error, policy string) *Error {
 	i := slices.IndexFunc(s.Loosened, func(o spec.PolicyOverride) bool { return o.Policy == policy })
@@ -51,21 +51,21 @@ func (s Spec) loosened(e *Error, policy string) *Error {
 		return e
 	}
 	o := s.Loosened[i]
-	to := object.SeverityWarning
+	severity := object.SeverityWarning
 	if o.Action == spec.ActionIgnore {
-		to = object.SeverityNote
+		severity = object.SeverityNote
 	}
-	if e.Severity >= to {
+	if e.Severity >= severity {
 		return e
 	}
 	out := *e
-	out.Severity, out.Hint, out.Reason = to, "", o.Reason
+	out.Severity, out.Hint, out.Reason = severity, "", o.Reason
 	out.Notes = append(slices.Clone(e.Notes), object.Note{Pos: o.Pos, Text: "the policy is loosened here: " + o.Reason})
 	return &out
 }
 
-// loosenedUndecided returns the mistakes of policies that could not judge s, as its overrides have
-// them.
+// loosenedUndecided returns the mistakes of policies that could not reach a verdict on s, under its
+// overrides.
 func (s Spec) loosenedUndecided(undecided Errors) Errors {
 	out := make(Errors, len(undecided))
 	for i, e := range undecided {
@@ -74,17 +74,17 @@ func (s Spec) loosenedUndecided(undecided Errors) Errors {
 	return out
 }
 
-// recordLoosened returns a note for each policy that a spec loosens, whatever the policy finds.
+// recordLoosened returns a note for each policy that a spec loosens, whether the policy has findings or not.
 func recordLoosened(specs []Spec) (out Errors) {
 	for _, s := range specs {
 		for _, o := range s.Loosened {
-			what := "loosened to a warning"
+			effect := "loosened to a warning"
 			if o.Action == spec.ActionIgnore {
-				what = "ignored"
+				effect = "ignored"
 			}
 			out = append(out, &Error{
 				Stage: object.StageCheck, Severity: object.SeverityNote, Pos: o.Pos, Policy: o.Policy, Reason: o.Reason,
-				Err: fmt.Errorf("%s for %s: %w", what, s.Evaluate.Spec, errors.New(o.Reason)),
+				Err: fmt.Errorf("%s for %s: %w", effect, s.Evaluate.Spec, errors.New(o.Reason)),
 			})
 		}
 	}
@@ -93,8 +93,8 @@ func recordLoosened(specs []Spec) (out Errors) {
 
 // howToLoosen returns the end of a hint for an error of a policy that the spec may loosen, or "" if
 // it may not.
-func howToLoosen(policy string, all []evaluate.Policy) string {
-	if !slices.ContainsFunc(all, func(p evaluate.Policy) bool { return p.Name == policy && p.Overridable }) {
+func howToLoosen(policy string, policies []evaluate.Policy) string {
+	if !slices.ContainsFunc(policies, func(p evaluate.Policy) bool { return p.Name == policy && p.Overridable }) {
 		return ""
 	}
 	return fmt.Sprintf("policyOverrides: [{policy: %s, action: warning, reason: WHY}] in the spec makes it a warning there", policy)

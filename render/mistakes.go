@@ -13,12 +13,12 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload"
 )
 
-// shared returns the mistakes of all workloads, each once: the first in the order of specs stands
-// for all.
+// shared returns the mistakes that concern all workloads, each once: the first in the order of specs
+// stands for all.
 func (c *compiler) shared(outcomes []outcome) Errors {
 	var out Errors
 	reported := map[string]bool{}
-	once := func(what string, e *Error) {
+	reportOnce := func(what string, e *Error) {
 		if !reported[what] {
 			reported[what] = true
 			out = append(out, e)
@@ -27,14 +27,14 @@ func (c *compiler) shared(outcomes []outcome) Errors {
 	routes := map[string]workload.Route{}
 	for _, o := range outcomes {
 		if o.compiled.Secret.IsValid() {
-			once("store", noStore(o.compiled.Secret, c.req.Workloads.Config.Secrets))
+			reportOnce("store", noStore(o.compiled.Secret, c.req.Workloads.Config.Secrets))
 		}
 		if o.refused != nil {
-			once("module", o.refused)
+			reportOnce("module", o.refused)
 		}
 		for _, r := range o.compiled.Routes {
 			target := r.Host + r.Path
-			if first, twice := routes[target]; twice {
+			if first, exists := routes[target]; exists {
 				out = append(out, twoRoutes(first, r))
 				continue
 			}
@@ -47,8 +47,9 @@ func (c *compiler) shared(outcomes []outcome) Errors {
 func noStore(pos object.Pos, secrets spec.Secrets) *Error {
 	return &Error{
 		Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: pos,
-		Err:  fmt.Errorf("secrets are read from the default %s %q, because no store is configured", secrets.StoreKind, secrets.StoreName),
-		Hint: "set spec.workloads.secrets.store in " + spec.ProjectFile + ", for all environments or in each; without a store, backend: kubernetes reads Secrets of the namespace",
+		Err: fmt.Errorf("secrets are read from the default %s %q, because no store is configured", secrets.StoreKind, secrets.StoreName),
+		Hint: "set spec.workloads.secrets.store in " + spec.ProjectFile + ", for all environments or in each; " +
+			"without a store, backend: kubernetes reads Secrets of the namespace",
 	}
 }
 
@@ -62,22 +63,23 @@ func twoRoutes(first, second workload.Route) *Error {
 }
 
 // refused returns the mistake of a project whose module for workloads is made for something else:
-// it rejects two or more fields that every workload has. Its other errors are then of no use.
+// it rejects two or more fields that every workload has. Its other errors are then useless.
 func (c *compiler) refused(s Spec, err error) *Error {
 	module := c.req.Workloads.Config.Module
-	if err == nil || module.Type == spec.RefEmbedded && module.Ref == spec.DefaultWorkloadModule {
+	isDefault := module.Type == spec.RefEmbedded && module.Ref == spec.DefaultWorkloadModule
+	if err == nil || isDefault {
 		return nil
 	}
-	var against Errors
+	var rejected Errors
 	for _, e := range object.AsErrors(err, object.StageEvaluate) {
 		if slices.Contains([]string{"kind", "containers", "serviceAccount"}, e.Path) {
-			against = append(against, e)
+			rejected = append(rejected, e)
 		}
 	}
-	if len(against) < 2 {
+	if len(rejected) < 2 {
 		return nil
 	}
-	first := against.Sorted()[0]
+	first := rejected.Sorted()[0]
 	notes := []object.Note{{Pos: first.Pos, Text: fmt.Sprintf("%s: %s", first.Path, first.Err)}}
 	return &Error{
 		Stage: object.StageSpec, Pos: module.Pos, Path: "spec.workloads.module",

@@ -15,8 +15,8 @@ import (
 )
 
 // provisionedIn returns the nodes that a provisioner made, each in a namespace if its kind is
-// namespaced: that of the workload if the provisioner sets none. An engine would choose one of its
-// own, and duplicates would not be found.
+// namespaced: in the namespace of the workload by default. Otherwise an engine would choose a
+// namespace, and duplicates would not be found.
 func (c *compiler) provisionedIn(namespace string, nodes []*object.Node) []*object.Node {
 	return withNamespace(nodes, func(n *object.Node) string {
 		if namespaced, _ := c.scopes().Namespaced(n.Object); namespaced {
@@ -27,25 +27,25 @@ func (c *compiler) provisionedIn(namespace string, nodes []*object.Node) []*obje
 }
 
 // withNamespaces returns all nodes of a render, each in the namespace of its spec's context if its
-// kind is namespaced and its module sets none. Flux rejects such objects, and spec.targetNamespace
-// of a Kustomization moves all other objects too. If all is false, that is done only for specs that
-// state their namespace.
-func (c *compiler) withNamespaces(nodes []*object.Node, all bool) []*object.Node {
-	of := c.namespaces(nodes)
+// kind is namespaced and its module sets no namespace. Flux rejects objects without a namespace, and
+// spec.targetNamespace of a Kustomization would move all other objects too. Unless everySpec is set,
+// only specs that state their namespace are changed.
+func (c *compiler) withNamespaces(nodes []*object.Node, everySpec bool) []*object.Node {
+	namespaceOf := c.namespaces(nodes)
 	stated := map[string]bool{}
 	for _, s := range c.req.Specs {
 		stated[s.Evaluate.Spec] = s.StatesNamespace || c.req.Preview.ID != ""
 	}
 	return withNamespace(nodes, func(n *object.Node) string {
-		if !all && !stated[n.ID.Spec()] {
+		if !everySpec && !stated[n.ID.Spec()] {
 			return ""
 		}
-		return of(n)
+		return namespaceOf(n)
 	})
 }
 
-// namespaces returns a function with the namespace of a node: that of its spec's context if its
-// kind is namespaced, and "" for others.
+// namespaces returns a function that returns the namespace of a node: the namespace of its spec's
+// context if its kind is namespaced, and "" for others.
 func (c *compiler) namespaces(nodes []*object.Node) func(n *object.Node) string {
 	contexts, stated := map[string]string{}, map[string]bool{}
 	for _, s := range c.req.Specs {
@@ -55,9 +55,10 @@ func (c *compiler) namespaces(nodes []*object.Node) func(n *object.Node) string 
 	scope := c.scopeOf(nodes)
 	return func(n *object.Node) string {
 		namespaced, known := scope(n)
-		// A Component moves its objects into its namespace, as kustomize does: of kinds that are
-		// not known most have one, and the others say by their names that they do not.
-		if namespaced || !known && stated[n.ID.Spec()] && !strings.HasPrefix(n.Object.Kind(), "Cluster") {
+		// A Component moves its objects into its namespace, as kustomize does. Most unknown kinds
+		// are namespaced, and the names of the others begin with Cluster.
+		assumed := !known && stated[n.ID.Spec()] && !strings.HasPrefix(n.Object.Kind(), "Cluster")
+		if namespaced || assumed {
 			return contexts[n.ID.Spec()]
 		}
 		return ""
@@ -67,9 +68,9 @@ func (c *compiler) namespaces(nodes []*object.Node) func(n *object.Node) string 
 // scopeOf returns a function that reports whether the kind of a node is namespaced, and whether
 // that is known.
 func (c *compiler) scopeOf(nodes []*object.Node) func(n *object.Node) (namespaced, known bool) {
-	own := scopesOf(nodes)
+	rendered := scopesOf(nodes)
 	return func(n *object.Node) (namespaced, known bool) {
-		namespaced, known = own[n.Object.Ref().GroupKind()]
+		namespaced, known = rendered[n.Object.Ref().GroupKind()]
 		if known {
 			return namespaced, true
 		}
@@ -77,8 +78,8 @@ func (c *compiler) scopeOf(nodes []*object.Node) func(n *object.Node) (namespace
 	}
 }
 
-// moveToPreview returns the nodes in the preview of the request, if it is for one, with the
-// mistakes in what a preview cannot have. The error is only that of a cancelled context.
+// moveToPreview returns the nodes in the preview of the request, if it is for a preview, with mistakes
+// for objects that a preview cannot have. It returns an error only if the context is cancelled.
 func (c *compiler) moveToPreview(ctx context.Context, nodes []*object.Node) ([]*object.Node, Errors, error) {
 	if c.req.Preview.ID == "" {
 		return nodes, nil, nil
@@ -94,8 +95,8 @@ func (c *compiler) moveToPreview(ctx context.Context, nodes []*object.Node) ([]*
 	return moved, errs, nil
 }
 
-// reportTwice reports objects that an engine takes for one: one names the namespace of the context,
-// and the other leaves it to the engine. If both name it, or neither does, the graph reports them.
+// reportTwice reports pairs of objects that are one object for an engine: one of them names the
+// namespace of the context, and the other has no namespace. The graph reports all other duplicates.
 func (c *compiler) reportTwice(nodes []*object.Node) Errors {
 	without := func(n *object.Node) object.Ref {
 		ref := n.Object.Ref()
@@ -103,27 +104,29 @@ func (c *compiler) reportTwice(nodes []*object.Node) Errors {
 		return ref
 	}
 
-	// Objects are the same but for their namespace.
+	// Group objects that differ only in their namespace.
 	byName := map[object.Ref][]*object.Node{}
 	for _, n := range nodes {
 		byName[without(n)] = append(byName[without(n)], n)
 	}
 
-	// One without a namespace clashes with one in that of the context.
-	of := c.namespaces(nodes)
+	// An object without a namespace clashes with an object in the namespace of the context.
+	namespaceOf := c.namespaces(nodes)
 	var errs Errors
 	for _, n := range nodes {
 		if n.Object.Namespace() != "" || n.Object.Name() == "" {
 			continue
 		}
 		for _, other := range byName[without(n)] {
-			if namespace := other.Object.Namespace(); namespace != "" && namespace == of(n) {
+			if namespace := other.Object.Namespace(); namespace != "" && namespace == namespaceOf(n) {
 				errs = append(errs, &Error{
 					Stage: object.StageGraph, Pos: cmp.Or(n.SpecPos, n.Pos), Node: n.ID,
 					Err:  fmt.Errorf("%s is rendered twice: by %s without a namespace, and by %s in that of the context", without(n), n.ID, other.ID),
 					Hint: "an engine adds the namespace: rename or remove one of them, or render for another namespace",
-					Notes: []object.Note{{Pos: n.Pos, Text: fmt.Sprintf("the module makes %s here", n.ID)},
-						{Pos: other.Pos, Text: fmt.Sprintf("the module makes %s here, in %q", other.ID, namespace)}},
+					Notes: []object.Note{
+						{Pos: n.Pos, Text: fmt.Sprintf("the module makes %s here", n.ID)},
+						{Pos: other.Pos, Text: fmt.Sprintf("the module makes %s here, in %q", other.ID, namespace)},
+					},
 				})
 				break // The graph reports that the others are one object, too.
 			}
@@ -132,7 +135,7 @@ func (c *compiler) reportTwice(nodes []*object.Node) Errors {
 	return errs
 }
 
-// scopesOf reports which of the kinds that the render itself defines are namespaced.
+// scopesOf returns the kinds that the render itself defines, and whether each is namespaced.
 func scopesOf(nodes []*object.Node) map[string]bool {
 	out := map[string]bool{}
 	for _, n := range nodes {
@@ -144,15 +147,15 @@ func scopesOf(nodes []*object.Node) map[string]bool {
 	return out
 }
 
-// withNamespace returns nodes, those without a namespace in the one that of returns. A node for
-// which it returns "" stays as it is.
-func withNamespace(nodes []*object.Node, of func(n *object.Node) string) []*object.Node {
+// withNamespace returns nodes, in which nodes without a namespace get the result of namespaceOf. A
+// node for which it returns "" is unchanged.
+func withNamespace(nodes []*object.Node, namespaceOf func(n *object.Node) string) []*object.Node {
 	var out []*object.Node
 	for i, n := range nodes {
 		if n.Object.Namespace() != "" {
 			continue
 		}
-		namespace := of(n)
+		namespace := namespaceOf(n)
 		if namespace == "" {
 			continue
 		}

@@ -21,8 +21,8 @@ import (
 
 // Renderer runs the pipeline. It is safe for concurrent use.
 type Renderer struct {
-	// Evaluator evaluates modules: in process for a user's own, in workers for
-	// those of others.
+	// Evaluator evaluates modules: the user's own in process, foreign modules in
+	// workers.
 	Evaluator evaluate.Evaluator
 	// Schemas caches compiled schemas from render to render. A process that renders
 	// more than once shares one between its Renderers; nil disables the cache.
@@ -37,7 +37,7 @@ func NewRenderer(evaluator evaluate.Evaluator) Renderer {
 // Render runs every stage. The error is an [Errors] with every mistake that
 // was found, sorted by position, or wraps context.Canceled.
 //
-// Mistakes that do not hide each other come in one run: a spec that cannot be
+// Mistakes that do not hide each other are reported in one run: a spec that cannot be
 // evaluated does not keep the others from being joined and checked.
 //
 // No error and no warning shows a secret, see [object.Secrets].
@@ -65,7 +65,7 @@ func (r Renderer) Render(ctx context.Context, req Request) (Result, error) {
 	return out, err
 }
 
-// render runs the stages of Render, and adds to secrets what it finds.
+// render runs the stages of Render, and adds the secrets that it finds to secrets.
 func (r Renderer) render(ctx context.Context, req Request, secrets *object.Secrets) (Result, error) {
 	d, err := dialect.Find(req.Emit.Dialect)
 	if err != nil {
@@ -90,7 +90,7 @@ func (r Renderer) render(ctx context.Context, req Request, secrets *object.Secre
 		return Result{}, err
 	}
 
-	// Sort the nodes, and collect what no message may show.
+	// Sort the nodes, and collect the secrets that messages must not show.
 	object.SortNodes(nodes)
 	for _, n := range nodes {
 		if err := ctx.Err(); err != nil {
@@ -99,17 +99,20 @@ func (r Renderer) render(ctx context.Context, req Request, secrets *object.Secre
 		secrets.AddNode(n)
 	}
 
-	// Build the graph of what is applied.
+	// Build the graph of the applied objects.
 	applied := c.checker(req).Applied(nodes)
-	mistakes := slices.Concat(req.Mistakes, evaluated.mistakes, moved, unusedPatterns(req, nodes, evaluated.broken), c.reportTwice(applied), recordLoosened(req.Specs), gateway.CheckSecrets(c.gateways, nodes))
+	mistakes := slices.Concat(
+		req.Mistakes, evaluated.mistakes, moved, unusedPatterns(req, nodes, evaluated.broken),
+		c.reportTwice(applied), recordLoosened(req.Specs), gateway.CheckSecrets(c.gateways, nodes),
+	)
 
 	g, err := graph.Build(applied, dependencies(req.Specs, slices.Concat(evaluated.broken, req.Broken)))
 	mistakes = append(mistakes, object.AsErrors(err, object.StageGraph)...)
-	if err := ctx.Err(); err != nil && mistakes.Err() == nil { // Else they say what took the time.
+	if err := ctx.Err(); err != nil && mistakes.Err() == nil { // Mistakes would explain what took the time.
 		return Result{}, err
 	}
 
-	// No stage takes long for what a render may hold, but all of them together do.
+	// No stage takes long for a render within the limits, but all of them together do.
 	findings, err := c.check(ctx, nodes)
 	if err != nil {
 		return Result{}, err
@@ -142,7 +145,7 @@ func (r Renderer) render(ctx context.Context, req Request, secrets *object.Secre
 	}, nil
 }
 
-// raiseWarnings turns warnings into errors. Notes stay what they are.
+// raiseWarnings turns warnings into errors. Notes are unchanged.
 func raiseWarnings(warnings Errors) Errors {
 	out := make(Errors, len(warnings))
 	for i, w := range warnings {
@@ -155,21 +158,21 @@ func raiseWarnings(warnings Errors) Errors {
 	return out
 }
 
-// dependencies returns what the graph needs of the specs, sorted by name.
+// dependencies returns the specs in the form of the graph, sorted by name.
 func dependencies(specs []Spec, broken []string) []graph.Spec {
 	isBroken := map[string]bool{}
 	for _, name := range broken {
 		isBroken[name] = true
 	}
-	known := map[string]bool{}
+	seen := map[string]bool{}
 	var out []graph.Spec
 	for _, s := range specs {
 		name := s.Evaluate.Spec
 		out = append(out, graph.Spec{Name: name, Pos: s.Evaluate.Pos, DependsOn: s.DependsOn, Broken: isBroken[name]})
-		known[name] = true
+		seen[name] = true
 	}
 	for name := range isBroken {
-		if !known[name] {
+		if !seen[name] {
 			out = append(out, graph.Spec{Name: name, Broken: true})
 		}
 	}

@@ -21,24 +21,24 @@ import (
 // errReported ends a workload whose mistakes are reported already.
 var errReported = errors.New("the workloads cannot be compiled")
 
-// compiler evaluates the specs of a request, of which it knows all workloads.
+// compiler evaluates the specs of a request. It relates all workloads to each other.
 type compiler struct {
 	Renderer
 	req Request
-	// project is nil if there are no workloads, or if the mistakes hide what they
+	// project is nil if there are no workloads, or if mistakes hide parts that they
 	// need.
 	project *workload.Project
-	// gateways are the Gateways, and joined what they lead to.
+	// gateways are the Gateways, and joined their relations to the workloads.
 	gateways []*gateway.Gateway
 	joined   gateway.Project
-	// mistakes are those of no single workload, and warnings.
+	// mistakes are warnings, and mistakes that belong to no single workload.
 	mistakes Errors
-	// scopes knows which kinds are namespaced.
+	// scopes returns a checker that recognizes namespaced kinds.
 	scopes func() *check.Checker
 }
 
-// newCompiler returns a compiler with what the workloads of a request share. The error is only that
-// of a cancelled context.
+// newCompiler returns a compiler with the shared parts of the workloads of a request. It returns an
+// error only if the context is cancelled.
 func (r Renderer) newCompiler(ctx context.Context, req Request) (*compiler, error) {
 	c := &compiler{Renderer: r, req: req}
 	c.scopes = sync.OnceValue(func() *check.Checker {
@@ -70,15 +70,16 @@ func (r Renderer) newCompiler(ctx context.Context, req Request) (*compiler, erro
 	return c, nil
 }
 
-// listProvisioners lists what the modules of provisioners provide. If nothing needs resources, the
-// modules that the project names are read for the mistakes in them.
+// listProvisioners lists the provisioners of all modules. If no resource is needed, it reads the
+// modules that the project names only to find their mistakes.
 func (c *compiler) listProvisioners(ctx context.Context, resources bool) ([]resource.Provisioner, error) {
 	var out []resource.Provisioner
 	for i, p := range c.req.Workloads.Provisioners {
-		if len(c.req.Specs) == 0 || !resources && !p.Pos.IsValid() {
+		unneeded := !resources && !p.Pos.IsValid()
+		if len(c.req.Specs) == 0 || unneeded {
 			continue
 		}
-		first := c.req.Specs[0].Evaluate // What surrounds a catalog is that of any spec.
+		first := c.req.Specs[0].Evaluate // The context and the limits of any spec will do.
 		entries, err := evaluate.ListProvisioners(ctx, c.Evaluator, evaluate.Subject{
 			Spec: p.Name, Pos: p.Pos, Module: p.Module, Context: first.Context, Limits: first.Limits,
 		})
@@ -109,7 +110,7 @@ func (c *compiler) evaluateSpec(ctx context.Context, s Spec) (out outcome) {
 		request.Input = input
 	}
 
-	// Other specs have their input as it is written.
+	// Other specs have their input as the author wrote it.
 	if s.Workload == nil {
 		out.Result, out.err = c.Evaluator.Evaluate(ctx, request)
 		return out
@@ -124,13 +125,13 @@ func (c *compiler) evaluateSpec(ctx context.Context, s Spec) (out outcome) {
 	out.provisioned = compiled.provisioned()
 	request.Input = compiled.Input
 
-	// The objects of its resources are made already, and have their overlays first.
+	// The objects of its resources are made already, and get their overlays first.
 	request.Overlays, err = overlay.ApplyFirst(compiled.Nodes, request.Overlays)
 	if err != nil {
 		return outcome{err: err}
 	}
 	out.Result, out.err = c.Evaluator.Evaluate(ctx, request)
-	// No later stage reads the input, and those of 1,000 workloads are 10 MB.
+	// No later stage reads the input, and the inputs of 1,000 workloads take 10 MB.
 	out.compiled.Input = object.Value{}
 	out.refused = c.refused(s, out.err)
 	if out.refused != nil {
@@ -147,7 +148,7 @@ func (c *compiler) evaluateSpec(ctx context.Context, s Spec) (out outcome) {
 	return out
 }
 
-// compilation is what a workload compiles to.
+// compilation is a compiled workload.
 type compilation struct {
 	workload.Compiled
 	warnings Errors
@@ -160,11 +161,11 @@ type provision struct {
 	request evaluate.Request
 	// module is the name of the module of provisioners.
 	module string
-	// nodes are those that it made, with the position of the resource of each.
+	// nodes maps the nodes that it made to the position of their resource.
 	nodes map[object.ID]object.Pos
 }
 
-// provisioned returns the name of the module that made each node.
+// provisioned maps each node to the name of the module that made it.
 func (c compilation) provisioned() map[object.ID]string {
 	out := map[object.ID]string{}
 	for _, p := range c.provisions {
@@ -199,7 +200,7 @@ func (c *compiler) compile(ctx context.Context, s Spec) (compilation, error) {
 		}
 	}
 
-	// The rest of the workload is compiled with what is known of them.
+	// The rest of the workload is compiled with the results.
 	var errs object.Errors
 	out.Compiled, errs = w.Finish()
 	mistakes = append(mistakes, errs...)
@@ -216,12 +217,14 @@ func (c *compiler) compile(ctx context.Context, s Spec) (compilation, error) {
 	return out, nil
 }
 
-// provisionResources calls one module for resources. The error is only that of a cancelled
-// context.
-func (c *compiler) provisionResources(ctx context.Context, s Spec, w *workload.Compilation, needed workload.Request) (provision, Errors, error) {
+// provisionResources calls one module for resources. It returns an error only if the context is
+// cancelled.
+func (c *compiler) provisionResources(
+	ctx context.Context, s Spec, w *workload.Compilation, needed workload.Request,
+) (provision, Errors, error) {
 	module := c.req.Workloads.Provisioners[needed.Module]
 	request := s.Evaluate
-	// A shared resource is made in the context of its owner, whichever workload needs it.
+	// A shared resource is made in the context of its owner, for whichever workload it is needed.
 	request.Spec = needed.Context.Name
 	request.Context = needed.Context
 	request.InputPath = needed.InputPath
@@ -235,8 +238,8 @@ func (c *compiler) provisionResources(ctx context.Context, s Spec, w *workload.C
 	var mistakes Errors
 	if err != nil {
 		mistakes = object.AsErrors(err, object.StageEvaluate)
-		// One resource that cannot be made must not hide mistakes in the texts that the
-		// others are in.
+		// A resource that cannot be made must not hide mistakes in texts that refer to the
+		// others.
 		needed = needed.Without(mistakes)
 		request.Input = needed.Input
 		if len(needed.Resources) > 0 {

@@ -13,8 +13,8 @@ const (
 )
 
 // argoCD returns the dialect of Argo CD 3.5. The order of kinds is kindOrder of
-// gitops-engine/pkg/sync/sync_tasks.go: kinds follow each other without a wait, objects of one
-// kind are applied at the same time, kinds that are not listed come last. Ready is what has a
+// gitops-engine/pkg/sync/sync_tasks.go: kinds follow each other without a wait, objects of the same
+// kind are applied at the same time, kinds that are not listed come last. An object is ready by its
 // health check: gitops-engine/pkg/health and the scripts in resource_customizations.
 func argoCD() Dialect {
 	return Dialect{

@@ -1,13 +1,13 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dialect is the one table of dialects: for each engine, as data, the
-// order in which it applies objects, what it treats as ready, the annotations
-// that carry our policies to it, and what it cannot do.
+// Package dialect is the table of dialects: for each engine, as data, the order in
+// which it applies objects, the objects that it waits for, the annotations that carry
+// our policies to it, and its limits.
 //
-// The stages after render/object read the table and none has a list of its own:
-// order reads the [Rules], emit and diff the annotations, check what becomes of
-// encrypted Secrets. A new dialect is one entry in the table, and one writer in
+// The stages after render/object read the table and have no lists of their own:
+// order reads the [Rules], emit and diff the annotations, check the treatment of
+// encrypted Secrets. A new dialect is an entry in the table, and a writer in
 // render/emit; a test there compares them. #Context.engine of
 // cue/schema, the contract of modules, names the dialects once more.
 package dialect
@@ -56,36 +56,36 @@ func Find(name Name) (Dialect, error) {
 	return Dialect{}, fmt.Errorf("unknown dialect %q: expected %s or %s", string(name), strings.Join(known[:last], ", "), known[last])
 }
 
-// Dialect is how a render is written for an engine, and what the stages must know
-// of that engine.
+// Dialect describes the form of a render for an engine, and the facts about the engine that the
+// stages need.
 type Dialect struct {
 	Name Name
-	// Title is what messages call the engine.
+	// Title is the name of the engine in messages.
 	Title string
 	Rules
 
-	// Annotations are those that the writer sets; it sets no others.
+	// Annotations are the annotations that the writer sets; it sets no others.
 	Annotations []string
-	// WaveAnnotation holds the number of the wave on every object, "" where none does.
+	// WaveAnnotation holds the number of the wave on every object, or is "".
 	WaveAnnotation string
 	// Keep marks objects that the engine leaves in the cluster when they leave the
-	// render, Recreate those that it deletes and creates again where a field is
-	// immutable, and Watch those that it does not apply.
+	// render, Recreate objects that it deletes and creates again if a field is
+	// immutable, and Watch objects that it does not apply.
 	Keep, Recreate, Watch []Mark
 	// Layered dialects are written as one folder for each wave.
 	Layered bool
 	// NeedsNamespace is for engines that refuse a namespaced object without a
 	// metadata.namespace; others put it into a namespace of their own.
 	NeedsNamespace bool
-	// Encrypted is what becomes of objects that SOPS encrypted.
+	// Encrypted is the treatment of objects that SOPS encrypted.
 	Encrypted Encrypted
 }
 
-// Encrypted is what becomes of objects that SOPS encrypted.
+// Encrypted is the treatment of objects that SOPS encrypted.
 type Encrypted int
 
-// What can become of encrypted objects: the engine cannot decrypt them, decrypts
-// them itself, or leaves that to whatever applies the manifests.
+// The treatments of encrypted objects: the engine cannot decrypt them, decrypts them
+// itself, or leaves that to the tool that applies the manifests.
 const (
 	Refused Encrypted = iota
 	Decrypted
@@ -103,14 +103,14 @@ type Mark struct {
 func (m Mark) On(annotations map[string]string) bool {
 	for entry := range strings.SplitSeq(annotations[m.Annotation], ",") {
 		entry = strings.TrimSpace(entry)
-		if entry == m.Entry || m.AnyCase && strings.EqualFold(entry, m.Entry) {
+		if entry == m.Entry || (m.AnyCase && strings.EqualFold(entry, m.Entry)) {
 			return true
 		}
 	}
 	return false
 }
 
-// AnyOn reports whether an object with these annotations has one of marks.
+// AnyOn reports whether an object with these annotations has a mark in marks.
 func AnyOn(marks []Mark, annotations map[string]string) bool {
 	return slices.ContainsFunc(marks, func(m Mark) bool { return m.On(annotations) })
 }

@@ -11,7 +11,7 @@ const (
 )
 
 // flux returns the dialect of Flux 2.9: ApplyAllStaged and ReconcileOrder of fluxcd/pkg/ssa.
-// Inside a stage objects are applied one after another. Ready is what kstatus reports, and Jobs
+// Inside a stage objects are applied one after another. Objects are ready by kstatus, and Jobs
 // when they are complete (fluxcd/pkg/runtime/statusreaders). kstatus does not look at the address
 // of an Ingress or a Service.
 func flux() Dialect {

@@ -3,17 +3,17 @@
 
 package dialect
 
-// plain returns the dialect for clients that apply the stream as it stands and wait between the
-// waves, such as kubectl apply and kubectl wait. Ready is what kstatus of sigs.k8s.io/cli-utils
-// reports (pkg/kstatus/status/core.go), and an Ingress with an address. An object is never ready
-// for the reasons of every engine.
+// plain returns the dialect for clients that apply the stream unchanged and wait between the
+// waves, such as kubectl apply and kubectl wait. Objects are ready by kstatus of sigs.k8s.io/cli-utils
+// (pkg/kstatus/status/core.go), and an Ingress with an address. The reasons of every engine apply
+// for objects that are never ready.
 func plain() Dialect {
 	return Dialect{
 		Name: Plain, Title: "kubectl", Encrypted: DecryptedBefore,
 		Rules: Rules{
 			KeepsOrder: true,
-			// The order in which people like to read manifests, what others use first. It
-			// is close to that of Argo CD and Helm.
+			// The order in which people like to read manifests, used objects first. It
+			// resembles the order of Argo CD and Helm.
 			First: []string{
 				"Namespace", "CustomResourceDefinition", "StorageClass", "PriorityClass", "RuntimeClass", "IngressClass",
 				"GatewayClass", "NetworkPolicy", "ResourceQuota", "LimitRange", "ServiceAccount", "Secret", "ConfigMap",

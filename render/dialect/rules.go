@@ -3,7 +3,7 @@
 
 package dialect
 
-// Rules are in which order an engine applies objects and what it waits for.
+// Rules describe the order in which an engine applies objects, and the objects that it waits for.
 type Rules struct {
 	// KeepsOrder is for engines that apply objects in the order in which they are
 	// written, and do not sort them.
@@ -13,11 +13,11 @@ type Rules struct {
 	// at the same time.
 	Serial bool
 	// Stages are parts of a wave that the engine applies, and waits for, one after
-	// another; kinds that belong to none come after the last.
+	// another; kinds that belong to no stage come after the last.
 	Stages []Stage
-	// First are the kinds that come first inside a wave, and Last those that come
-	// last; kinds in neither stand between them. Engines look at the kind only, not
-	// at its group.
+	// First are the kinds that come first inside a wave, and Last the kinds that come
+	// last; other kinds stand between them. Engines look at the kind only, not at its
+	// group.
 	First, Last []string
 
 	// Ready are the types, as Kind.group, whose readiness the engine waits for;
@@ -36,21 +36,21 @@ type Stage struct {
 	Kinds, Suffixes []string
 }
 
-// NeverReady is why a healthy object may never count as ready, or not for long, so
+// NeverReady is a reason why a healthy object may never count as ready, or not for long, so
 // that a sync would hang on it in any wave but the last. Its text is a clause of the
 // messages about such objects.
 type NeverReady string
 
 // The reasons.
 const (
-	// IngressAddress: an Ingress has an address only where its controller publishes
-	// one.
+	// IngressAddress: an Ingress has an address only if its controller publishes
+	// an address.
 	IngressAddress NeverReady = "an Ingress may never get an address"
 	// GatewayAddress: a Gateway of the Gateway API is programmed only when it has an
 	// address.
 	GatewayAddress NeverReady = "a Gateway may never get an address"
-	// RouteAccepted: a route of the Gateway API is accepted only where its Gateway
-	// exists, and resolved only when its Service does; Flagger creates that of a
+	// RouteAccepted: a route of the Gateway API is accepted only if its Gateway
+	// exists, and resolved only when its Service exists; Flagger creates the Service of a
 	// canary later than any object of a render.
 	RouteAccepted NeverReady = "a route may never be accepted by its Gateway"
 	// LoadBalancerAddress: a Service of type LoadBalancer.
@@ -66,7 +66,7 @@ const (
 	// other CronJobs are ready at once.
 	CronJobSuspended NeverReady = "a suspended CronJob never counts as ready"
 	// AutoscalerIdle: a HorizontalPodAutoscaler that no other object refers to. Its
-	// controller reads it every 15 seconds only, and until then it is not ready; where
-	// its target does not exist yet, Argo CD even fails the sync.
+	// controller reads it every 15 seconds only, and until then it is not ready; if its
+	// target does not exist yet, Argo CD even fails the sync.
 	AutoscalerIdle NeverReady = "a HorizontalPodAutoscaler is ready only after its controller has read it"
 )

@@ -168,7 +168,7 @@ func (s Set) readValue(text string) (object.Value, error) {
 // an item or the index after the last. The value v is not changed.
 func (s Set) Over(v object.Value) (object.Value, error) { return s.Into(v, Own{}) }
 
-// Into is like [Set.Over] for one of many sets: the parts of v in own are changed in place.
+// Into works like [Set.Over] for one of many sets: the parts of v in own are changed in place.
 func (s Set) Into(v object.Value, own Own) (object.Value, error) {
 	out, err := s.merge(v, 0, own)
 	if err != nil {

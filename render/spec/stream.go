@@ -277,7 +277,7 @@ var ErrSecondDocument = errors.New("a second document begins here; expected one 
 // empty file is KindNone. The error is an object.Errors with every mistake.
 func ParseValue(f File) (object.Value, error) { return f.value() }
 
-// ParseValues is like [ParseValue] for values that Helm might read: yes, no, on and off without
+// ParseValues works like [ParseValue] for values that Helm might read: yes, no, on and off without
 // quotes are mistakes, and keys may be whole numbers and bools, which are texts for Helm.
 func ParseValues(f File) (object.Value, error) {
 	f.values = true
@@ -309,7 +309,7 @@ func ParseManifests(f File, limit int) ([]Manifest, error) {
 	return ParseDocuments(f, limit)
 }
 
-// ParseDocuments is like [ParseManifests] for files that kubectl does not read: YAML 1.2, in which
+// ParseDocuments works like [ParseManifests] for files that kubectl does not read: YAML 1.2, in which
 // only true and false are bools.
 func ParseDocuments(f File, limit int) ([]Manifest, error) {
 	docs, errs := f.documents(limit)

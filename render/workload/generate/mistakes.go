@@ -47,7 +47,7 @@ func (e *mistakes) warn(pos object.Pos, path object.Path, hint, format string, a
 	e.report(object.SeverityWarning, pos, path, hint, format, args...)
 }
 
-// warnAt is like warn with a path that may belong to the project.
+// warnAt works like warn with a path that may belong to the project.
 func (e *mistakes) warnAt(pos object.Pos, path, hint, format string, args ...any) {
 	e.all = append(e.all, &object.Error{
 		Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: pos, Path: path, Err: fmt.Errorf(format, args...), Hint: hint,
