@@ -19,7 +19,8 @@ import (
 // applicationSet returns the units of the Applications that an ApplicationSet generates.
 func (x *expanding) applicationSet(ctx context.Context, f found) []Unit {
 	id := f.named(f.cluster)
-	g := generating{expanding: x, set: f, templater: &templater{ctx: ctx, goTemplate: f.is("spec", "goTemplate")}}
+	work := maxWork
+	g := generating{expanding: x, set: f, templater: &templater{ctx: ctx, work: &work, goTemplate: f.is("spec", "goTemplate")}}
 	for _, option := range f.at("spec", "goTemplateOptions").Items {
 		g.options = append(g.options, option.Text)
 	}
@@ -27,11 +28,17 @@ func (x *expanding) applicationSet(ctx context.Context, f found) []Unit {
 	// All generators give parameters, and each of these an Application.
 	var out []Unit
 	names := map[string]bool{}
+	elements := 0
 	for _, generator := range f.at("spec", "generators").Items {
 		for _, name := range generatorNames(generator) {
 			all, err := g.parametersOf(generator, name, nil, 0)
 			if err != nil {
 				x.warnings = append(x.warnings, asWarning(id, generator.Pos, err))
+			}
+			elements += len(all)
+			if elements > maxElements {
+				x.warn(generator.Pos, "", "%s is not expanded: its generators have more than %d elements", id, maxElements)
+				return nil
 			}
 			for _, params := range all {
 				w, err := g.application(lookup(generator, name, "template"), params)
@@ -278,6 +285,11 @@ func over(base, top any) any {
 // the same values of the merge keys. A key is the name of a parameter, and no path.
 func (g generating) merge(v object.Value, depth int) ([]map[string]any, error) {
 	generators := lookup(v, "generators").Items
+	for _, key := range lookup(v, "mergeKeys").Items {
+		if key.Kind != object.KindString {
+			return nil, mistake(key.Pos, "write the name of a parameter, in quotes", "a key of mergeKeys is no text")
+		}
+	}
 	keys := texts(lookup(v, "mergeKeys"))
 	if len(generators) < 2 || len(keys) == 0 { //nolint:mnd // a merge is of two or more
 		return nil, mistake(v.Pos, "", "a merge has two generators or more, and mergeKeys")
@@ -377,13 +389,13 @@ func templateOver(base, own object.Value) object.Value {
 		}
 		return own
 	}
-	out := base
+	members := make([]object.Member, 0, len(own.Members))
 	for _, m := range own.Members {
 		below := lookup(base, m.Name)
 		if m.Name == "valuesObject" {
 			below = object.Value{}
 		}
-		out = out.Without(object.Fields(m.Name)).Merge(mapOf(base.Pos, member(m.Name, templateOver(below, m.Value))))
+		members = append(members, member(m.Name, templateOver(below, m.Value)))
 	}
-	return out
+	return replaced(base, members)
 }

@@ -4,10 +4,12 @@
 package gitops_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -89,19 +91,69 @@ func TestWhatIsNotExpandedIsNamed(t *testing.T) {
 		"a template of templates": {
 			"true", "  - list: {elements: [{x: z}]}", `{{ define "a" }}{{ template "b" }}{{ template "b" }}{{ end }}{{ define "b" }}{{ template "a" }}{{ template "a" }}{{ end }}{{ template "a" }}`, "is not expanded",
 		},
-		"a text that doubles": {"true", "  - list: {elements: [{x: z}]}", `{{ $a := "0123456789abcdef" }}` + strings.Repeat("{{ $a = print $a $a }}", 40), "print is called with more than 4194304 bytes"},
-		"a text of a product": {"true", "  - list: {elements: [{x: z}]}", `{{ $a := repeat 10000 "ab" }}{{ replace "" $a $a }}`, "replace is called with more than 16384 bytes"},
-		"many numbers":        {"true", "  - list: {elements: [{x: z}]}", "{{ until 1000000000 }}", `it counts further than 100000`},
-		"a deep matrix":       {"false", "  - " + strings.Repeat("matrix: {generators: [{", 6) + "list: {}" + strings.Repeat("}, {list: {}}]}", 6), "a", `generators are nested more than 3 deep`},
-		"a wide matrix":       {"true", "  - matrix: {generators: [{list: {elementsYaml: '" + wide() + "'}}, {list: {elementsYaml: '" + wide() + "'}}]}", "a", `the matrix has more than 10000 elements`},
-		"a clock":             {"true", "  - list: {elements: [{x: z}]}", "{{ now }}", `function "now" not defined`},
-		"an environment":      {"true", "  - list: {elements: [{x: z}]}", `{{ env "HOME" }}`, `function "env" not defined`},
+		"a text that doubles":    {"true", "  - list: {elements: [{x: z}]}", `{{ $a := "0123456789abcdef" }}` + strings.Repeat("{{ $a = print $a $a }}", 40), "print is called with more than 4194304 bytes"},
+		"a text of a product":    {"true", "  - list: {elements: [{x: z}]}", `{{ $a := repeat 10000 "ab" }}{{ replace "" $a $a }}`, "replace is called with more than 16384 bytes"},
+		"many numbers":           {"true", "  - list: {elements: [{x: z}]}", "{{ until 1000000000 }}", `it counts further than 100000`},
+		"a deep matrix":          {"false", "  - " + strings.Repeat("matrix: {generators: [{", 6) + "list: {}" + strings.Repeat("}, {list: {}}]}", 6), "a", `generators are nested more than 3 deep`},
+		"a wide matrix":          {"true", "  - matrix: {generators: [{list: {elementsYaml: '" + wide() + "'}}, {list: {elementsYaml: '" + wide() + "'}}]}", "a", `the matrix has more than 10000 elements`},
+		"numbers without an end": {"true", "  - list: {elements: [{x: z}]}", "{{ untilStep 9223372036854775797 9223372036854775807 100 }}", `it counts further than 100000`},
+		"numbers down":           {"true", "  - list: {elements: [{x: z}]}", "{{ seq -1000000000 }}", `it counts further than 100000`},
+		"lists of numbers":       {"true", "  - list: {elements: [{x: z}]}", "{{ $a := until 100000 }}{{ range until 2000 }}{{ $a = concat $a $a }}{{ end }}", `concat is called with more than 16384 bytes`},
+		"lists of lists":         {"true", "  - list: {elements: [{x: z}]}", "{{ $a := list }}" + strings.Repeat("{{ $a = list $a $a }}", 60), `list is called with more than 16384 bytes`},
+		"a map of itself":        {"true", "  - list: {elements: [{x: z}]}", `{{ $a := dict }}{{ $b := set $a "a" $a }}{{ $a }}`, `the templates do more than can be done here`},
+		"a text of escapes":      {"true", "  - list: {elements: [{x: z}]}", `{{ $a := "<" }}` + strings.Repeat("{{ $a = js $a }}", 60), `js is called with more than 16384 bytes`},
+		"a wide number":          {"true", "  - list: {elements: [{x: z}]}", "{{ printf `%999999[1]d` 1 }}", `printf takes widths of at most 999`},
+		"work in each round":     {"true", "  - list: {elements: [{x: z}]}", "{{ range until 99000 }}{{ $a := regexReplaceAll `.*` (repeat 8000 `a`) (repeat 3900 `$0`) }}{{ end }}", `the templates do more than can be done here`},
+		"slow keys":              {"true", "  - list: {elements: [{x: z}]}", "{{ range until 1000 }}{{ derivePassword 1 `long` `a` `b` `c` }}{{ end }}", `the templates do more than can be done here`},
+		"chance":                 {"true", "  - list: {elements: [{x: z}]}", "{{ shuffle `abc` }}", `function "shuffle" not defined`},
+		"a certificate":          {"true", "  - list: {elements: [{x: z}]}", "{{ (genCA `a` 1).Cert }}", `function "genCA" not defined`},
+		"keys that are objects":  {"true", "  - merge: {mergeKeys: [{a: b}], generators: [{list: {}}, {list: {}}]}", "a", `set.yaml:7:25: spec: ApplicationSet/argocd/set is not expanded: a key of mergeKeys is no text (write the name of a parameter, in quotes)`},
+		"many generators":        {"true", strings.Repeat("  - list: {elementsYaml: '"+wide()+"'}\n", 11), "a{{ index . `a` }}", `set.yaml:17:5: spec: ApplicationSet/argocd/set is not expanded: its generators have more than 10000 elements`},
+		"a clock":                {"true", "  - list: {elements: [{x: z}]}", "{{ now }}", `function "now" not defined`},
+		"an environment":         {"true", "  - list: {elements: [{x: z}]}", `{{ env "HOME" }}`, `function "env" not defined`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := strings.Join(summary(expand(t, map[string]string{"set.yaml": set(c.goTemplate, c.generators, c.name, source)}, "https://git.example.com/acme/fleet")), "\n")
 			require.Contains(t, text, c.want)
 		})
 	}
+}
+
+// TestTheTemplatesOfALargeSetAreFilled: what each of them does is little, and so is all of it.
+func TestTheTemplatesOfALargeSetAreFilled(t *testing.T) {
+	start := time.Now()
+	elements := "  - list: {elementsYaml: '[" + strings.Repeat("{a: b, c: d},", 9000) + "]'}"
+	annotations := ""
+	for i := range 12 {
+		annotations += fmt.Sprintf("a%d: '{{ .a | upper }}', ", i)
+	}
+	got := expand(t, map[string]string{
+		"set.yaml": strings.Replace(set("true", elements, "a", "{source: {repoURL: https://git.example.com/acme/fleet, path: apps}}"), "metadata: {name: 'a'", "metadata: {annotations: {"+annotations+"}, name: 'a'", 1),
+	}, "https://git.example.com/acme/fleet")
+	require.NotContains(t, got.Warnings.Error(), "is not expanded")
+	require.Less(t, time.Since(start), time.Minute)
+}
+
+// TestMapsOfATemplateAreSorted: the library gives names and values in another order each time.
+func TestMapsOfATemplateAreSorted(t *testing.T) {
+	name := "{{ $a := dict }}{{ range until 9 }}{{ $b := set $a (toString .) (toString .) }}{{ end }}{{ keys $a | join `` }}-{{ values $a | join `` }}"
+	got := expand(t, map[string]string{
+		"set.yaml":    set("true", "  - list: {elements: [{x: z}]}", name, "{source: {repoURL: https://git.example.com/acme/fleet, path: apps}}"),
+		"apps/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
+	}, "https://git.example.com/acme/fleet")
+	require.Empty(t, got.Warnings)
+	require.Equal(t, "012345678-012345678", got.Units[0].Name)
+}
+
+// TestAWidePatchIsLaidOver: a patch of tens of thousands of fields takes no minutes.
+func TestAWidePatchIsLaidOver(t *testing.T) {
+	start := time.Now()
+	text := set("true", "  - list: {elements: [{x: z}]}", "a", "{source: {repoURL: https://git.example.com/acme/fleet, path: apps}}") +
+		"  templatePatch: |\n    metadata:\n      annotations:\n        {{- range until 60000 }}\n        a{{ . }}: b\n        {{- end }}\n"
+	got := expand(t, map[string]string{"set.yaml": text, "apps/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"}, "https://git.example.com/acme/fleet")
+	require.Empty(t, got.Warnings)
+	require.Len(t, got.Units, 1)
+	require.Less(t, time.Since(start), 20*time.Second)
 }
 
 // TestApplicationsOfOneNameAreNamed: Argo CD applies none of them, and the first is shown.

@@ -215,3 +215,96 @@ func integersIn(v any, at string, pos object.Pos) []spec.HelmSet {
 	}
 	return out
 }
+
+// patched returns an Application with a templatePatch over it, by a strategic merge. The project stays
+// that of the template.
+func (g generating) patched(v, patch object.Value, params map[string]any) (object.Value, error) {
+	text, err := g.text(patch.Text, params)
+	if err != nil {
+		return v, mistake(patch.Pos, "", "templatePatch: %w", err)
+	}
+	var content any
+	if err := yaml.Unmarshal([]byte(text), &content); err != nil {
+		return v, mistake(patch.Pos, "", "templatePatch makes no YAML: %w", err)
+	}
+	top := valueOf(content, object.Value{Pos: patch.Pos})
+	switch top.Kind { //nolint:exhaustive // others are no patch
+	case object.KindNull:
+		return v, nil
+	case object.KindMap:
+	default:
+		return v, mistake(patch.Pos, "", "templatePatch makes no map")
+	}
+
+	// Finalizers are the only list that is merged.
+	finalizers := lookup(top, "metadata", "finalizers")
+	for _, item := range lookup(v, "metadata", "finalizers").Items {
+		if len(finalizers.Items) > 0 && !slices.Contains(texts(finalizers), item.Text) {
+			finalizers.Items = append(slices.Clip(finalizers.Items), item)
+		}
+	}
+	out, err := strategic(v, top)
+	if len(finalizers.Items) > 0 {
+		out = out.Merge(nestedIn([]string{"metadata", "finalizers"}, finalizers))
+	}
+	project := object.Fields("spec", "project")
+	out = out.Without(project)
+	if own := lookup(v, "spec", "project"); own.Kind != object.KindNone {
+		out = out.Merge(nestedIn([]string{"spec", "project"}, own))
+	}
+	return out, err
+}
+
+// strategic returns a map with a patch over it: null removes a field, and $patch replaces or removes
+// a map.
+func strategic(v, patch object.Value) (object.Value, error) {
+	out := v
+	if out.Kind != object.KindMap {
+		out = object.Value{Kind: object.KindMap, Pos: patch.Pos}
+	}
+	below := map[string]object.Value{}
+	for _, m := range out.Members {
+		below[m.Name] = m.Value
+	}
+	switch directive := patch.TextOf("$patch"); directive {
+	case "":
+	case "replace", "delete":
+		out.Members, below = nil, nil
+		if directive == "delete" {
+			return out, nil
+		}
+	default:
+		return out, mistake(patch.Pos, "write replace or delete", "the directive $patch: %s of templatePatch is unknown", directive)
+	}
+	var changed []object.Member
+	for _, m := range patch.Members {
+		switch {
+		case m.Name == "$patch":
+			continue
+		case strings.HasPrefix(m.Name, "$"):
+			return out, mistake(m.Pos, "", "the directive %s of templatePatch is not carried over", m.Name)
+		}
+		value := m.Value
+		if value.Kind == object.KindMap {
+			merged, err := strategic(below[m.Name], value)
+			if err != nil {
+				return out, err
+			}
+			value = merged
+		}
+		changed = append(changed, member(m.Name, value))
+	}
+	return replaced(out, changed), nil
+}
+
+// replaced returns a map with members in place of those of the same names. One that is null is left out.
+func replaced(v object.Value, members []object.Member) object.Value {
+	names := map[string]bool{}
+	for _, m := range members {
+		names[m.Name] = true
+	}
+	out := v
+	out.Members = slices.DeleteFunc(slices.Clone(v.Members), func(m object.Member) bool { return names[m.Name] })
+	out.Members = append(out.Members, mapOf(v.Pos, members...).Members...)
+	return out
+}

@@ -89,9 +89,10 @@ func (x *expanding) resourceSet(ctx context.Context, f found) Unit {
 func resources(ctx context.Context, v object.Value, inputs []map[string]any) ([]object.Value, *object.Error) {
 	var out []object.Value
 	known := map[string]bool{}
+	work := maxWork
 	add := func(at object.Pos, text string, params map[string]any) *object.Error {
 		filled, err := (&templater{
-			ctx: ctx, goTemplate: true, options: []string{"missingkey=error"}, left: "<<", right: ">>", own: operatorFunctions(params),
+			ctx: ctx, work: &work, goTemplate: true, options: []string{"missingkey=error"}, left: "<<", right: ">>", own: operatorFunctions(params),
 		}).text(text, nil)
 		if err != nil {
 			return mistake(at, "", "the template cannot be filled: %w", err)

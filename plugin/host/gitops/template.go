@@ -27,6 +27,14 @@ const (
 	maxSteps    = 100_000
 	maxOutput   = 4 << 20
 	maxArgument = 16 << 10
+	// maxWork bounds what all templates of one ApplicationSet or ResourceSet do: the bytes that their
+	// functions take and return, and callWork for each call and each round of a loop.
+	maxWork  = 256 << 20
+	callWork = 64
+	// scryptWork is what a call costs that makes a key of a password.
+	scryptWork = 32 << 20
+	// maxDepth is how deep values are nested.
+	maxDepth = 100
 )
 
 // templater fills the templates of an ApplicationSet, or of a ResourceSet.
@@ -38,7 +46,12 @@ type templater struct {
 	// left and right are the delimiters, {{ and }} by default, and own are further functions.
 	left, right string
 	own         template.FuncMap
-	steps       int
+	// steps are the rounds of the loops of one text, and work is what is left of maxWork.
+	steps int
+	work  *int
+	// known are the functions, and parsed are the templates by their texts.
+	known  template.FuncMap
+	parsed map[string]*template.Template
 }
 
 // fill returns v with the parameters in its texts, and in the names of its fields.
@@ -84,20 +97,37 @@ func (t *templater) text(text string, params map[string]any) (string, error) {
 	if !t.goTemplate {
 		return plainTemplate(text, params)
 	}
-	made, err := template.New("").Delims(t.left, t.right).Funcs(t.functions()).Option(t.options...).Parse(text)
+	made, err := t.parse(text)
 	if err != nil {
 		return "", plainError(err)
+	}
+	t.steps = 0
+	out := limited{left: maxOutput}
+	if err := made.Execute(&out, params); err != nil {
+		return "", plainError(err)
+	}
+	return out.String(), nil
+}
+
+// parse returns the template of a text. It is parsed once: each element of a generator fills it.
+func (t *templater) parse(text string) (*template.Template, error) {
+	if known := t.parsed[text]; known != nil {
+		return known, nil
+	}
+	if t.known == nil {
+		t.known, t.parsed = t.functions(), map[string]*template.Template{}
+	}
+	made, err := template.New("").Delims(t.left, t.right).Funcs(t.known).Option(t.options...).Parse(text)
+	if err != nil {
+		return nil, err
 	}
 	for _, defined := range made.Templates() {
 		if defined.Tree != nil {
 			count(defined.Root)
 		}
 	}
-	out := limited{left: maxOutput}
-	if err := made.Execute(&out, params); err != nil {
-		return "", plainError(err)
-	}
-	return out.String(), nil
+	t.parsed[text] = made
+	return made, nil
 }
 
 // plainError returns an error of a template without its own name and place: the text has those of
@@ -111,6 +141,12 @@ func plainError(err error) error {
 // parameters.
 func (t *templater) functions() template.FuncMap {
 	out := sprig.HermeticTxtFuncMap()
+	for _, name := range []string{ // The library takes these for hermetic.
+		"ago", "toDate", "mustToDate", "shuffle", "randInt", "bcrypt", "htpasswd", "encryptAES", "genPrivateKey", "buildCustomCert",
+		"genCA", "genCAWithKey", "genSelfSignedCert", "genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey",
+	} {
+		delete(out, name)
+	}
 	maps.Copy(out, template.FuncMap{
 		"normalize": normalize,
 		"slugify":   slugify,
@@ -133,20 +169,51 @@ func (t *templater) functions() template.FuncMap {
 			text, err := indent(n, text)
 			return "\n" + text, err
 		},
-		// The library has these too, without a bound.
-		"print": fmt.Sprint, "printf": fmt.Sprintf, "println": fmt.Sprintln,
+		// The library has these too, without a bound, or in the order of a map.
+		"print": fmt.Sprint, "printf": formatted, "println": fmt.Sprintln,
+		"html": template.HTMLEscaper, "js": template.JSEscaper, "urlquery": template.URLQueryEscaper,
+		"keys": keys, "values": values,
 		stepName: t.step,
 	})
 	seq, _ := out["seq"].(func(...int) string)
 	out["seq"] = func(numbers ...int) (string, error) {
-		if len(numbers) > 0 && slices.Max(numbers)-min(slices.Min(numbers), 0) > maxSteps {
+		if slices.ContainsFunc(numbers, func(n int) bool { return n > maxSteps || n < -maxSteps }) {
 			return "", fmt.Errorf("it counts further than %d", maxSteps)
 		}
 		return seq(numbers...), nil
 	}
 	maps.Copy(out, t.own)
 	for name, function := range out {
-		out[name] = bounded(name, function)
+		out[name] = t.bounded(name, function)
+	}
+	return out
+}
+
+// wide matches a verb of printf with a width of four digits or more, or one that is an argument.
+var wide = regexp.MustCompile(`%[^a-zA-Z%]*([0-9]{4}|\*)`)
+
+// formatted is printf with bounded widths.
+func formatted(format string, args ...any) (string, error) {
+	if wide.MatchString(format) {
+		return "", errors.New("printf takes widths of at most 999")
+	}
+	return fmt.Sprintf(format, args...), nil
+}
+
+// keys returns the names in maps, sorted within each.
+func keys(all ...map[string]any) []string {
+	var out []string
+	for _, m := range all {
+		out = append(out, object.SortedKeys(m)...)
+	}
+	return out
+}
+
+// values returns what is in a map, in the order of its names.
+func values(fields map[string]any) []any {
+	out := make([]any, 0, len(fields))
+	for _, name := range object.SortedKeys(fields) {
+		out = append(out, fields[name])
 	}
 	return out
 }
@@ -162,44 +229,73 @@ func indent(n int, text string) (string, error) {
 
 // bounded returns a function that refuses long texts: one that replaces a letter by a text makes of
 // two texts one of the product of their lengths. Those for YAML and JSON take what an output may be.
-func bounded(name string, function any) any {
+// A function that would make a map of itself, such as set, is refused before anything prints the map.
+func (t *templater) bounded(name string, function any) any {
 	most := maxArgument
 	if slices.Contains([]string{"toYaml", "mustToYaml", "fromYaml", "fromYamlArray", "toJson", "fromJson", "indent", "nindent", "print", "println"}, name) {
 		most = maxOutput
 	}
+	cost := callWork
+	if name == "derivePassword" {
+		cost = scryptWork
+	}
 	call := reflect.ValueOf(function)
 	kind := call.Type()
 	return reflect.MakeFunc(kind, func(args []reflect.Value) []reflect.Value {
-		if size := sizeOf(args); size > most {
+		size := sizeOf(args, most, 0)
+		if size > most {
 			panic(fmt.Errorf("%s is called with more than %d bytes", name, most)) // The library returns it as an error.
 		}
+		var out []reflect.Value
 		if kind.IsVariadic() {
-			return call.CallSlice(args)
+			out = call.CallSlice(args)
+		} else {
+			out = call.Call(args)
 		}
-		return call.Call(args)
+		if err := t.spend(cost + size + sizeOf(out, maxWork, 0)); err != nil {
+			panic(err)
+		}
+		return out
 	}).Interface()
 }
 
-// sizeOf returns how long the texts among arguments are, also those in lists.
-func sizeOf(args []reflect.Value) int {
+// spend takes from the work that is left.
+func (t *templater) spend(work int) error {
+	*t.work -= work
+	if *t.work < 0 {
+		return errors.New("the templates do more than can be done here")
+	}
+	return nil
+}
+
+// sizeOf returns how long the texts among values are, with those in lists and maps, where each other
+// value counts as a few bytes. What is longer than most, or too deep, is just more than it.
+func sizeOf(values []reflect.Value, most, depth int) int {
+	const each = 8
 	size := 0
-	for _, arg := range args {
-		for arg.Kind() == reflect.Interface {
-			arg = arg.Elem()
+	for _, v := range values {
+		for v.Kind() == reflect.Interface {
+			v = v.Elem()
 		}
-		switch arg.Kind() { //nolint:exhaustive // others have no text of any length
+		size += each
+		switch v.Kind() { //nolint:exhaustive // others have no text of any length
 		case reflect.String:
-			size += arg.Len()
+			size += v.Len() - each
 		case reflect.Slice:
-			items := make([]reflect.Value, arg.Len())
-			for i := range items {
-				items[i] = arg.Index(i)
+			if kind := v.Type().Elem().Kind(); kind != reflect.String && kind != reflect.Interface && kind != reflect.Map && kind != reflect.Slice {
+				size += v.Len() * int(v.Type().Elem().Size())
+				break
 			}
-			size += sizeOf(items)
+			for i := 0; i < v.Len() && size <= most && depth < maxDepth; i++ {
+				size += sizeOf([]reflect.Value{v.Index(i)}, most-size, depth+1)
+			}
 		case reflect.Map:
-			for _, key := range arg.MapKeys() {
-				size += sizeOf([]reflect.Value{key, arg.MapIndex(key)})
+			for rest := v.MapRange(); size <= most && depth < maxDepth && rest.Next(); {
+				size += sizeOf([]reflect.Value{rest.Key(), rest.Value()}, most-size, depth+1)
 			}
+		}
+		if size > most || depth >= maxDepth {
+			return most + 1
 		}
 	}
 	return size
@@ -207,7 +303,8 @@ func sizeOf(args []reflect.Value) int {
 
 // numbers returns the numbers from start up to stop, and refuses too many.
 func (t *templater) numbers(start, stop, step int) ([]int, error) {
-	if step == 0 || (stop-start)/step > maxSteps {
+	isFar := max(start, stop, step) > maxNumber || min(start, stop, step) < -maxNumber // A difference would not fit.
+	if step == 0 || isFar || (stop-start)/step > maxSteps {
 		return nil, fmt.Errorf("it counts further than %d", maxSteps)
 	}
 	var out []int
@@ -216,6 +313,9 @@ func (t *templater) numbers(start, stop, step int) ([]int, error) {
 	}
 	return out, nil
 }
+
+// maxNumber is how far from 0 a loop may count.
+const maxNumber = 1 << 40
 
 // stepName is the function that each round of a loop calls.
 const stepName = "ropewalkStep"
@@ -226,7 +326,7 @@ func (t *templater) step() (string, error) {
 	if t.steps > maxSteps {
 		return "", fmt.Errorf("its loops have more than %d rounds", maxSteps)
 	}
-	return "", t.ctx.Err()
+	return "", cmp.Or(t.ctx.Err(), t.spend(callWork))
 }
 
 // count makes each round of each loop below a node, and each call of a template, call the function
@@ -332,80 +432,4 @@ func slugify(args ...any) (string, error) {
 		return text[:end], nil
 	}
 	return text[:most], nil
-}
-
-// patched returns an Application with a templatePatch over it, by a strategic merge. The project stays
-// that of the template.
-func (g generating) patched(v, patch object.Value, params map[string]any) (object.Value, error) {
-	text, err := g.text(patch.Text, params)
-	if err != nil {
-		return v, mistake(patch.Pos, "", "templatePatch: %w", err)
-	}
-	var content any
-	if err := yaml.Unmarshal([]byte(text), &content); err != nil {
-		return v, mistake(patch.Pos, "", "templatePatch makes no YAML: %w", err)
-	}
-	top := valueOf(content, object.Value{Pos: patch.Pos})
-	switch top.Kind { //nolint:exhaustive // others are no patch
-	case object.KindNull:
-		return v, nil
-	case object.KindMap:
-	default:
-		return v, mistake(patch.Pos, "", "templatePatch makes no map")
-	}
-
-	// Finalizers are the only list that is merged.
-	finalizers := lookup(top, "metadata", "finalizers")
-	for _, item := range lookup(v, "metadata", "finalizers").Items {
-		if len(finalizers.Items) > 0 && !slices.Contains(texts(finalizers), item.Text) {
-			finalizers.Items = append(slices.Clip(finalizers.Items), item)
-		}
-	}
-	out, err := strategic(v, top)
-	if len(finalizers.Items) > 0 {
-		out = out.Merge(nestedIn([]string{"metadata", "finalizers"}, finalizers))
-	}
-	project := object.Fields("spec", "project")
-	out = out.Without(project)
-	if own := lookup(v, "spec", "project"); own.Kind != object.KindNone {
-		out = out.Merge(nestedIn([]string{"spec", "project"}, own))
-	}
-	return out, err
-}
-
-// strategic returns a map with a patch over it: null removes a field, and $patch replaces or removes
-// a map.
-func strategic(v, patch object.Value) (object.Value, error) {
-	out := v
-	if out.Kind != object.KindMap {
-		out = object.Value{Kind: object.KindMap, Pos: patch.Pos}
-	}
-	switch directive := patch.TextOf("$patch"); directive {
-	case "":
-	case "replace", "delete":
-		out.Members = nil
-		if directive == "delete" {
-			return out, nil
-		}
-	default:
-		return out, mistake(patch.Pos, "write replace or delete", "the directive $patch: %s of templatePatch is unknown", directive)
-	}
-	for _, m := range patch.Members {
-		switch {
-		case m.Name == "$patch":
-			continue
-		case strings.HasPrefix(m.Name, "$"):
-			return out, mistake(m.Pos, "", "the directive %s of templatePatch is not carried over", m.Name)
-		}
-		value := m.Value
-		if value.Kind == object.KindMap {
-			below, err := strategic(lookup(out, m.Name), value)
-			if err != nil {
-				return out, err
-			}
-			value = below
-		}
-		out = out.Without(object.Fields(m.Name)).Merge(mapOf(out.Pos, member(m.Name, value)))
-	}
-	return out, nil
 }
