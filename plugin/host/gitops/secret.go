@@ -6,6 +6,7 @@ package gitops
 import (
 	"context"
 	"encoding/base64"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -97,20 +98,52 @@ func Transformed(ctx context.Context, u Unit, load Load, evaluator evaluate.Eval
 	}
 	before := evaluated(ctx, u, load, evaluator)
 	after := evaluated(ctx, other, load, evaluator)
+	if after == nil {
+		return nil, ctx.Err() // The chart refuses the other values.
+	}
 
 	// What is as it was with the values put in their place is hidden already.
 	var pairs []string
 	for _, secret := range slices.DeleteFunc(slices.Clone(u.Secrets), func(secret string) bool { return secret == "" }) {
 		pairs = append(pairs, secret, otherText(secret), inBase64(secret), inBase64(otherText(secret)))
 	}
-	explains := strings.NewReplacer(pairs...)
-	found := map[string]bool{}
-	for id, o := range before {
-		if changed, ok := after[id]; ok {
-			addChanged(valueOf(o, object.Value{}), valueOf(changed, object.Value{}), explains, found)
+	c := comparing{explains: strings.NewReplacer(pairs...), lines: map[string]bool{}, found: map[string]bool{}}
+	for _, o := range after {
+		c.addLines(valueOf(o, object.Value{}))
+	}
+	for _, pair := range paired(before, after) {
+		c.compare(valueOf(pair[0], object.Value{}), valueOf(pair[1], object.Value{}))
+	}
+	return object.SortedKeys(c.found), ctx.Err()
+}
+
+// paired returns the objects of a render, each with its counterpart in another render: the object with
+// its ID, or one of its kind that has another name there. An object without a counterpart has an empty
+// one, and is returned without its type and its name, which is not known to be made of a secret.
+func paired(before, after map[object.ID]object.Object) [][2]object.Object {
+	rest := map[string][]object.Object{}
+	for _, id := range slices.Sorted(maps.Keys(after)) {
+		if _, ok := before[id]; !ok {
+			rest[after[id].Kind()] = append(rest[after[id].Kind()], after[id])
 		}
 	}
-	return object.SortedKeys(found), ctx.Err()
+	var out [][2]object.Object
+	for _, id := range slices.Sorted(maps.Keys(before)) {
+		o := before[id]
+		other, ok := after[id]
+		if more := rest[o.Kind()]; !ok && len(more) > 0 {
+			other, ok = more[0], true
+			rest[o.Kind()] = more[1:]
+		}
+		if !ok {
+			o = maps.Clone(o)
+			for _, name := range []string{"apiVersion", "kind", "metadata"} {
+				delete(o, name)
+			}
+		}
+		out = append(out, [2]object.Object{o, other})
+	}
+	return out
 }
 
 // evaluated returns the objects that a unit renders; none if it does not render.
@@ -150,7 +183,7 @@ func withOther(v object.Value, secrets []string) object.Value {
 }
 
 // otherText returns a text of the same form: each letter and each digit is the next one, and 0 stays,
-// so that a number is one.
+// so that a number is one. Letters of other alphabets become small ones of Latin.
 func otherText(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -160,6 +193,8 @@ func otherText(text string) string {
 			return r - 'z' + 'a'
 		case r >= '1' && r < '9', r >= 'a' && r < 'z', r >= 'A' && r < 'Z':
 			return r + 1
+		case r >= unicode.MaxASCII && unicode.IsLetter(r):
+			return 'q'
 		}
 		return r
 	}, text)
@@ -168,22 +203,79 @@ func otherText(text string) string {
 // inBase64 returns a text as the data of a Secret has it.
 func inBase64(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 
-// addChanged adds the words of a value that are different in another one of the same shape. What the
-// replacer explains is left out.
-func addChanged(before, after object.Value, explains *strings.Replacer, to map[string]bool) {
-	for i := range min(len(before.Items), len(after.Items)) {
-		addChanged(before.Items[i], after.Items[i], explains, to)
+// comparing finds what is different in a render with other secrets.
+type comparing struct {
+	// explains makes the other values of the values of secrets.
+	explains *strings.Replacer
+	// lines are all lines of the other render.
+	lines map[string]bool
+	found map[string]bool
+}
+
+// addLines adds the lines of a value of the other render.
+func (c *comparing) addLines(v object.Value) {
+	for line := range strings.SplitSeq(v.Text, "\n") {
+		c.lines[line] = true
 	}
-	for _, m := range before.Members {
-		if other, ok := after.Get(m.Name); ok {
-			addChanged(m.Value, other, explains, to)
+	for _, item := range v.Items {
+		c.addLines(item)
+	}
+	for _, m := range v.Members {
+		c.addLines(m.Value)
+	}
+}
+
+// compare adds the words of a value that are different in its counterpart. What the replacer explains is
+// left out. Of what has no counterpart, such as a field, it adds the lines that are nowhere in the
+// other render.
+func (c *comparing) compare(before, after object.Value) {
+	for i, item := range before.Items {
+		var other object.Value
+		if i < len(after.Items) {
+			other = after.Items[i]
 		}
+		c.compare(item, other)
+	}
+	renamed := renamedMembers(before, after)
+	for _, m := range before.Members {
+		other, ok := after.Get(m.Name)
+		if o, isRenamed := renamed[m.Name]; !ok && isRenamed {
+			c.compare(object.TextAt(m.Name, m.Pos), object.TextAt(o.Name, o.Pos))
+			other = o.Value
+		}
+		c.compare(m.Value, other)
 	}
 	lines, others := strings.Split(before.Text, "\n"), strings.Split(after.Text, "\n")
-	for i := range min(len(lines), len(others)) {
-		if explains.Replace(lines[i]) != others[i] {
-			to[changedWords(lines[i], others[i])] = true
+	for i, line := range lines {
+		switch {
+		case after.Kind != before.Kind || i >= len(others):
+			c.addUnknown(line)
+		case line != others[i] && c.explains.Replace(line) != others[i]:
+			c.found[changedWords(line, others[i])] = true
 		}
+	}
+}
+
+// renamedMembers returns the members of a map that stand for those of another map with other names: as
+// many have no counterpart in either.
+func renamedMembers(before, after object.Value) map[string]object.Member {
+	without := func(v, other object.Value) []object.Member {
+		return slices.DeleteFunc(slices.Clone(v.Members), func(m object.Member) bool { _, ok := other.Get(m.Name); return ok })
+	}
+	from, to := without(before, after), without(after, before)
+	out := map[string]object.Member{}
+	if len(from) == len(to) {
+		for i, m := range from {
+			out[m.Name] = to[i]
+		}
+	}
+	return out
+}
+
+// addUnknown adds a line that is nowhere in the other render.
+func (c *comparing) addUnknown(line string) {
+	if line != "" && !c.lines[line] && !c.lines[c.explains.Replace(line)] {
+		c.found[line] = true
 	}
 }
 

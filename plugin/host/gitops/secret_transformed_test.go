@@ -24,6 +24,7 @@ type chart struct {
 	evaluate.Evaluator
 
 	data     func(password string) (map[string]any, error)
+	nodes    func(password string) []*object.Node
 	password string
 	times    int
 }
@@ -36,6 +37,9 @@ func (c *chart) load(_ context.Context, u gitops.Unit) (host.Loaded, error) {
 
 func (c *chart) Evaluate(context.Context, evaluate.Request) (evaluate.Result, error) {
 	c.times++
+	if c.nodes != nil {
+		return evaluate.Result{Nodes: c.nodes(c.password)}, nil
+	}
 	data, err := c.data(c.password)
 	o := object.Object{"kind": "ConfigMap", "data": data}
 	return evaluate.Result{Nodes: []*object.Node{{ID: "store/config", Object: o}}}, err
@@ -67,6 +71,50 @@ func TestWhatAChartMakesOfASecretIsFound(t *testing.T) {
 			require.ElementsMatch(t, tt.want, got)
 			require.Equal(t, 2, c.times)
 		})
+	}
+}
+
+// A chart may make other objects and fields of other values: what is only there with the secret is found.
+func TestWhatIsThereOnlyWithASecretIsFound(t *testing.T) {
+	made := func(kind, name string, data map[string]any) *object.Node {
+		o := object.Object{"kind": kind, "metadata": map[string]any{"name": name}, "data": data}
+		return &object.Node{ID: object.ID(kind + "-" + name), Object: o}
+	}
+	before := []*object.Node{
+		made("ConfigMap", "a", map[string]any{"known": "x", "only": "C4N4RY", "list": []any{"x", "4N4RY"}, "text": "x\nY4N4RY"}),
+		made("ConfigMap", "made-of-c4n4ry", map[string]any{"same": "port", "KEY-C4N4RY": "CANARY"}),
+		made("Job", "once", map[string]any{"same": "x", "hash": "f00d"}),
+	}
+	after := []*object.Node{
+		made("ConfigMap", "a", map[string]any{"known": "x", "list": []any{"x"}, "text": "x"}),
+		made("ConfigMap", "made-of-d5o5sz", map[string]any{"same": "port", "KEY-D5O5SZ": "DBOBSZ"}),
+	}
+	for range 10 {
+		c := &chart{nodes: func(password string) []*object.Node {
+			if password == "c4n4ry" {
+				return before
+			}
+			return after
+		}}
+		unit := gitops.Unit{Secrets: []string{"c4n4ry"}, Components: []object.Value{values("helm", "c4n4ry")}}
+		got, err := gitops.Transformed(t.Context(), unit, c.load, c)
+		require.NoError(t, err)
+		require.Equal(t, []string{"4N4RY", "C4N4RY", "CANARY", "Y4N4RY", "f00d"}, got)
+	}
+}
+
+// What a text has by chance of a short secret is not hidden, and letters of any alphabet are.
+func TestOnlyWhatChangesWithASecretIsFound(t *testing.T) {
+	for password, want := range map[string][]string{"a": nil, "пароль": {"ПАРОЛЬ"}} {
+		c := &chart{data: func(now string) (map[string]any, error) {
+			return map[string]any{"kind": "banana", "x": strings.ToUpper(now)}, nil
+		}}
+		unit := gitops.Unit{Secrets: []string{password}, Components: []object.Value{values("helm", password)}}
+		got, err := gitops.Transformed(t.Context(), unit, c.load, c)
+		require.NoError(t, err)
+		require.Subset(t, got, want)
+		require.NotContains(t, got, "banana")
+		require.NotContains(t, got, "ConfigMap")
 	}
 }
 
