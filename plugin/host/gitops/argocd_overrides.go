@@ -77,8 +77,13 @@ func allWithVariables(u *Unit, source, v object.Value) object.Value {
 	return v
 }
 
-// maxIndex bounds the elements that a parameter may make, as Helm does.
-const maxIndex = 65536
+// Bounds of a parameter: the elements that it may make, as in Helm, the names and indexes that it leads
+// through, and the elements that all targetPaths of a HelmRelease make.
+const (
+	maxIndex  = 65536
+	maxPath   = 100
+	maxFilled = 100_000
+)
 
 // parameterSteps returns the names and the indexes that a parameter leads through, such as a, 1 and b
 // of a[1].b.
@@ -107,7 +112,18 @@ func parameterSteps(text string) ([]any, bool) {
 		steps = append(steps, i)
 		text = after
 	}
-	return steps, len(steps) > 0
+	return steps, len(steps) > 0 && len(steps) <= maxPath
+}
+
+// elementsOf returns how many elements the lists have at most that steps make.
+func elementsOf(steps []any) int {
+	out := 0
+	for _, step := range steps {
+		if i, isIndex := step.(int); isIndex {
+			out += i + 1
+		}
+	}
+	return out
 }
 
 // setAt sets a value below a map or a list, and reports whether it fits there.

@@ -65,7 +65,7 @@ type expanding struct {
 	index map[ID]int
 	// objects are what units have rendered, by cluster, kind and name: sources, ConfigMaps.
 	objects map[ID]Written
-	// read are the files that units are made of, and used those with objects that they refer to.
+	// read are the files that units are made of, and used those of what they refer to.
 	read, used map[string]bool
 	// kustomizations are those that Flux makes, by their folders.
 	kustomizations map[string]map[string][]byte

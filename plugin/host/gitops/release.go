@@ -15,6 +15,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
+	"github.com/ropewalk/ropewalk/internal/subpath"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 )
@@ -172,6 +174,11 @@ func (x *expanding) chartFolder(u *Unit, from fluxSource, name, chart object.Val
 	if from.here && !isFile(x.repo.FS, path.Join(folder, chartFile)) {
 		return nil, x.missing(name.Pos, "there is no chart in the folder %q of the repository", folder)
 	}
+	for _, file := range x.written.plain { // Chart.yaml, and definitions in crds.
+		if from.here && subpath.Within(file, folder) {
+			x.used[file] = true
+		}
+	}
 
 	// The controller takes the only file values.yaml for that of the chart.
 	list := lookup(chart, "valuesFiles").Items
@@ -255,6 +262,7 @@ func (x *expanding) releaseValues(f found, u *Unit) (object.Value, *object.Error
 	places := object.Value{Kind: object.KindMap, Pos: f.at("spec").Pos}
 	written := f.at("spec", "values")
 	own, result := plainMap(written), map[string]any{}
+	filled := 0
 	for _, ref := range f.at("spec", "valuesFrom").Items {
 		key := cmp.Or(ref.TextOf("valuesKey"), "values.yaml")
 		data, _ := x.dataOf(f, u, ref)
@@ -269,8 +277,12 @@ func (x *expanding) releaseValues(f found, u *Unit) (object.Value, *object.Error
 			result = mergeMaps(result, own)
 			value, ok := targetValue(text, lookup(ref, "literal").Text == "true")
 			steps, known := parameterSteps(target)
+			filled += elementsOf(steps)
+			if filled > maxFilled {
+				return places, mistake(ref.Pos, "", "%s: the lists of valuesFrom have more than %d elements", u.ID, maxFilled)
+			}
 			if !ok || !known || !setAt(result, steps, value) {
-				return places, mistake(ref.Pos, "write literal: true for a text with commas or braces", "%s: the value for %s does not fit there, or is no value of helm --set", u.ID, target)
+				return places, mistake(ref.Pos, "write literal: true for a text with commas or braces", "%s: the value for %s does not fit there, or is no value of helm --set", u.ID, printable.Cut(target, mostOfPath, "…"))
 			}
 			places = places.Merge(valueOf(placed(steps, value), object.Value{Pos: text.Pos}))
 		default:
@@ -299,6 +311,9 @@ func (x *expanding) releaseValues(f found, u *Unit) (object.Value, *object.Error
 	}
 	return valueOf(result, places.Merge(written)), nil
 }
+
+// mostOfPath is how much of a targetPath a message has.
+const mostOfPath = 200
 
 // mergeMaps returns a map with another one over it. Like that of Helm, it copies no map that is in one
 // of them alone.
