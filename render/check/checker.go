@@ -162,7 +162,8 @@ func (c *Checker) checkSchema(ctx context.Context, a *finding.Value, own map[str
 		kubernetes.Metadata(a)
 		f := a.Field("kind").Warn(finding.RuleKind, "no schema is known for %s %s: the object was not checked", o.APIVersion(), o.Kind())
 		f.Hint = "name its CustomResourceDefinition with --crds"
-		if hint := object.DidYouMean(o.Kind(), c.kindsOf(o.Group(), own)); hint != "" {
+		isSet := o.Group() == "argoproj.io" && o.Kind() == "ApplicationSet" // It has no schema here, and is no slip for Application.
+		if hint := object.DidYouMean(o.Kind(), c.kindsOf(o.Group(), own)); hint != "" && !isSet {
 			f.Hint = hint + " Otherwise name its CustomResourceDefinition with --crds"
 		} else if near := kubernetes.Near(o.Group(), o.Kind()); near != "" {
 			f.Hint = fmt.Sprintf("did you mean %q? Otherwise name its CustomResourceDefinition with --crds", near)

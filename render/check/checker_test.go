@@ -53,21 +53,22 @@ spec:
 
 func TestKindsAndVersions(t *testing.T) {
 	for name, c := range map[string]struct{ text, path, message, hint string }{
-		"a group that moved":          {"{apiVersion: extensions/v1beta1, kind: Ingress}", "apiVersion", "extensions/v1beta1 Ingress is no longer served", "use networking.k8s.io/v1"},
-		"a kind that was removed":     {"{apiVersion: policy/v1beta1, kind: PodSecurityPolicy}", "apiVersion", "policy/v1beta1 PodSecurityPolicy was removed in Kubernetes 1.25: use Pod Security Admission, by labels of the Namespace", ""},
-		"a version that is no more":   {"{apiVersion: autoscaling/v2beta2, kind: HorizontalPodAutoscaler}", "apiVersion", "autoscaling/v2beta2 HorizontalPodAutoscaler is not served", "use autoscaling/v2"},
-		"a kind of another group":     {"{apiVersion: v1, kind: Deployment}", "apiVersion", `"v1" has no kind Deployment`, "use apps/v1"},
-		"a typo in a kind":            {"{apiVersion: v1, kind: ConfgMap}", "kind", `"v1" has no kind "ConfgMap"`, `did you mean "ConfigMap"?`},
-		"a List":                      {"{apiVersion: v1, kind: List}", "kind", "a List is not an object of its own", "write each item as a separate object"},
-		"a group without a dot":       {"{apiVersion: app/v1, kind: Deployment}", "apiVersion", `"app/v1" has no kind Deployment`, "use apps/v1"},
-		"a group in upper case":       {"{apiVersion: Apps/v1, kind: Deployment}", "apiVersion", `"Apps/v1" has no kind Deployment`, "use apps/v1"},
-		"two slashes":                 {"{apiVersion: k8s.io/apps/v1, kind: Deployment}", "apiVersion", `"k8s.io/apps/v1" is not an API version: expected GROUP/VERSION, or v1`, ""},
-		"a group that is near":        {"{apiVersion: network.k8s.io/v1, kind: Ingress, metadata: {name: a}}", "kind", "no schema is known for network.k8s.io/v1 Ingress: the object was not checked", `did you mean "networking.k8s.io/v1"? Otherwise name its CustomResourceDefinition with --crds`},
-		"an unknown group":            {"{apiVersion: example.com/v1, kind: Bar, metadata: {name: a}}", "kind", "no schema is known for example.com/v1 Bar: the object was not checked", "name its CustomResourceDefinition with --crds"},
-		"a kind of another system":    {"{apiVersion: lattice.dev/v1alpha1, kind: LatticeService, metadata: {name: a}}", "kind", "no schema is known for lattice.dev/v1alpha1 LatticeService: the object was not checked", "as a spec of Ropewalk it is kind Workload; as an object of the cluster, name its CustomResourceDefinition with --crds"},
-		"an unknown kind beside ours": {"{apiVersion: keda.sh/v1alpha1, kind: ScaledObjects, metadata: {name: a}}", "kind", "no schema is known for keda.sh/v1alpha1 ScaledObjects: the object was not checked", `did you mean "ScaledObject"? Otherwise name its CustomResourceDefinition with --crds`},
-		"a version in preview":        {"{apiVersion: storage.k8s.io/v1beta1, kind: VolumeAttributesClass, metadata: {name: a}, driverName: a.b}", "apiVersion", "storage.k8s.io/v1beta1 VolumeAttributesClass is served only where the cluster enables it", ""},
-		"no apiVersion":               {"{kind: ConfigMap}", "apiVersion", "is required", ""},
+		"a group that moved":              {"{apiVersion: extensions/v1beta1, kind: Ingress}", "apiVersion", "extensions/v1beta1 Ingress is no longer served", "use networking.k8s.io/v1"},
+		"a kind that was removed":         {"{apiVersion: policy/v1beta1, kind: PodSecurityPolicy}", "apiVersion", "policy/v1beta1 PodSecurityPolicy was removed in Kubernetes 1.25: use Pod Security Admission, by labels of the Namespace", ""},
+		"a version that is no more":       {"{apiVersion: autoscaling/v2beta2, kind: HorizontalPodAutoscaler}", "apiVersion", "autoscaling/v2beta2 HorizontalPodAutoscaler is not served", "use autoscaling/v2"},
+		"a kind of another group":         {"{apiVersion: v1, kind: Deployment}", "apiVersion", `"v1" has no kind Deployment`, "use apps/v1"},
+		"a typo in a kind":                {"{apiVersion: v1, kind: ConfgMap}", "kind", `"v1" has no kind "ConfgMap"`, `did you mean "ConfigMap"?`},
+		"a List":                          {"{apiVersion: v1, kind: List}", "kind", "a List is not an object of its own", "write each item as a separate object"},
+		"a group without a dot":           {"{apiVersion: app/v1, kind: Deployment}", "apiVersion", `"app/v1" has no kind Deployment`, "use apps/v1"},
+		"a group in upper case":           {"{apiVersion: Apps/v1, kind: Deployment}", "apiVersion", `"Apps/v1" has no kind Deployment`, "use apps/v1"},
+		"two slashes":                     {"{apiVersion: k8s.io/apps/v1, kind: Deployment}", "apiVersion", `"k8s.io/apps/v1" is not an API version: expected GROUP/VERSION, or v1`, ""},
+		"a group that is near":            {"{apiVersion: network.k8s.io/v1, kind: Ingress, metadata: {name: a}}", "kind", "no schema is known for network.k8s.io/v1 Ingress: the object was not checked", `did you mean "networking.k8s.io/v1"? Otherwise name its CustomResourceDefinition with --crds`},
+		"an unknown group":                {"{apiVersion: example.com/v1, kind: Bar, metadata: {name: a}}", "kind", "no schema is known for example.com/v1 Bar: the object was not checked", "name its CustomResourceDefinition with --crds"},
+		"a kind of another system":        {"{apiVersion: lattice.dev/v1alpha1, kind: LatticeService, metadata: {name: a}}", "kind", "no schema is known for lattice.dev/v1alpha1 LatticeService: the object was not checked", "as a spec of Ropewalk it is kind Workload; as an object of the cluster, name its CustomResourceDefinition with --crds"},
+		"an unknown kind beside ours":     {"{apiVersion: keda.sh/v1alpha1, kind: ScaledObjects, metadata: {name: a}}", "kind", "no schema is known for keda.sh/v1alpha1 ScaledObjects: the object was not checked", `did you mean "ScaledObject"? Otherwise name its CustomResourceDefinition with --crds`},
+		"a kind that is near a known one": {"{apiVersion: argoproj.io/v1alpha1, kind: ApplicationSet, metadata: {name: a}}", "kind", "no schema is known for argoproj.io/v1alpha1 ApplicationSet: the object was not checked", "name its CustomResourceDefinition with --crds"},
+		"a version in preview":            {"{apiVersion: storage.k8s.io/v1beta1, kind: VolumeAttributesClass, metadata: {name: a}, driverName: a.b}", "apiVersion", "storage.k8s.io/v1beta1 VolumeAttributesClass is served only where the cluster enables it", ""},
+		"no apiVersion":                   {"{kind: ConfigMap}", "apiVersion", "is required", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			findings := judge(check.New(check.Options{}), node(parse(t, c.text)))
