@@ -111,6 +111,8 @@ func TestWhatLiesBesideSpecsAndIsNotRenderedIsReported(t *testing.T) {
 		"a bundle of another name":            {[]string{"f/more.cue", bundle}, "f/more.cue: spec: " + unread + passed},
 		"a bundle with a byte order mark":     {append(project, "f/bundle.cue", "\ufeff"+bundle), "f/bundle.cue: spec: " + unread + named},
 		"a bundle with a slip":                {[]string{"f/bundle.cue", strings.Replace(bundle, "bundle", "bundel", 1)}, slip},
+		"a bundle with a slip in two parts":   {[]string{"f/bundle.cue", "bundel: apiVersion: \"v1alpha1\"\n\n\"bundel\": instances: {}\n"}, strings.Replace(slip, ":1:1:", ":3:1:", 1)},
+		"a package with its own bundles":      {[]string{"f/bundle.cue", "package a\n#instances: 2\nbundles: {\n\tbundle: apiVersion: \"v1\"\n}\na: {\n\tbundle: instances: 2\n}\n"}, ""},
 		"a bundle in UTF-16":                  {[]string{"f/bundle.cue", "\xff\xfeb\x00u\x00"}, encoding},
 		"a package of objects":                {[]string{"f/kube.cue", objects}, "f/kube.cue: spec: the CUE package" + beside},
 		"a package of objects in a project":   {append(project, "f/kube.cue", objects), "f/kube.cue: spec: the CUE package" + beside},

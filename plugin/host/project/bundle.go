@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -21,6 +22,14 @@ type bundles struct {
 	report *Report
 	texts  *Texts
 }
+
+// topLevelField matches a field at the top of a CUE file: its name, and its value up to the next
+// line that is not indented. bundleVersion and bundleInstances match fields of a bundle in it.
+var (
+	topLevelField   = regexp.MustCompile(`(?m)^"?(\w+)"?[ \t]*:(.*(?:\n(?:[ \t}].*)?)*)`)
+	bundleVersion   = regexp.MustCompile(`\bapiVersion"?[ \t]*:`)
+	bundleInstances = regexp.MustCompile(`\binstances"?[ \t]*:`)
+)
 
 // addCUEFile adds a CUE file that a user named, which must be a bundle. Those of one command line
 // are one bundle, as for timoni bundle build -f a.cue -f b.cue.
@@ -84,19 +93,26 @@ func (bs *bundles) addBundle(r *Root, rel string, data []byte, argument bool) {
 	bs.texts.Bundles = append(bs.texts.Bundles, out)
 }
 
-// refuseMisspelt refuses a CUE file with instances whose field bundle has a slip, and reports
-// whether it did.
+// refuseMisspelt refuses a CUE file whose field bundle has a slip, and reports whether it did. The
+// field must have all that a bundle has: a package may have a field bundles, or handle, of its own.
 func (bs *bundles) refuseMisspelt(r *Root, rel string, data []byte) bool {
 	const name, slips = "bundle", 2
-	line := 0
-	for text := range bytes.Lines(bytes.TrimPrefix(data, []byte(byteOrderMark))) {
-		line++
-		key, _, ok := bytes.Cut(text, []byte(":"))
-		word := strings.TrimRight(strings.Trim(string(key), `"`), "\" \t")
-		if ok && word != name && object.Distance(strings.ToLower(word), name) <= slips && bytes.Contains(data, []byte("instances")) {
-			bs.report.Fail(object.Pos{File: r.Display(rel), Line: line, Column: 1}, `did you mean "`+name+`"?`, fmt.Errorf("field %q is not known: a bundle of Timoni has the field %s", word, name))
-			return true
+	data = bytes.TrimPrefix(data, []byte(byteOrderMark))
+
+	// A field may be written in parts: bundel: apiVersion: "v1alpha1", and bundel: instances: {}.
+	values := map[string]string{}
+	for _, match := range topLevelField.FindAllSubmatchIndex(data, -1) {
+		word := string(data[match[2]:match[3]])
+		if word == name || object.Distance(strings.ToLower(word), name) > slips {
+			continue
 		}
+		values[word] += string(data[match[4]:match[5]])
+		if !bundleVersion.MatchString(values[word]) || !bundleInstances.MatchString(values[word]) {
+			continue
+		}
+		pos := object.Pos{File: r.Display(rel), Line: 1 + bytes.Count(data[:match[0]], []byte("\n")), Column: 1}
+		bs.report.Fail(pos, `did you mean "`+name+`"?`, fmt.Errorf("field %q is not known: a bundle of Timoni has the field %s", word, name))
+		return true
 	}
 	return false
 }
