@@ -27,14 +27,14 @@ type Claims struct {
 	objects map[objectID][]*claim
 }
 
-// ClaimOptions are those of Claims.
+// ClaimOptions configures Claims. The zero value works.
 type ClaimOptions struct {
 	// Isolated keeps Transforms of different namespaces apart.
 	Isolated bool
 	// Wake, where set, is called for a Transform when another one changed what it may wait
 	// for. It must not block for long.
 	Wake func(types.NamespacedName)
-	// Settle is how long a deletion waits for another Transform that wants the object, as
+	// Settle bounds the wait of a deletion for another Transform that wants the object, as
 	// kubectl and Flux apply the documents of one change one after the other; zero does
 	// not wait.
 	Settle time.Duration
@@ -48,7 +48,7 @@ const DefaultSettle = 5 * time.Second
 // pendingFor bounds how long a deletion waits for the render of a Transform that has changed.
 const pendingFor = 2 * time.Minute
 
-// lookAgain is when to look again whether others are rendered.
+// lookAgain is the interval at which a Transform looks again whether others are rendered.
 const lookAgain = time.Second
 
 // NewClaims returns a Claims without a claim.
@@ -65,7 +65,7 @@ func NewClaims(o ClaimOptions) *Claims {
 // objectID is the sum of a scope and a key.
 type objectID [16]byte
 
-// use is what a Transform does with an object.
+// use is a set of flags: what a Transform does with an object.
 type use uint8
 
 const (
@@ -80,41 +80,29 @@ const (
 	useOnce
 )
 
-// claim is that of one Transform.
+// claim is the claim of one Transform.
 type claim struct {
 	name    types.NamespacedName
 	created time.Time
 	scope   string
-	// digest is that of what is wanted, and uses are nil until a delivery was looked at.
+	// digest identifies the render that is wanted, and uses are nil until a delivery was looked at.
 	digest string
 	uses   map[objectID]use
-	// changed counts what may change the render, and settled is the count of the last
-	// one that was rendered. At is the first change that was not.
+	// changed counts what may change the render, and settled is the count at the last render.
+	// changedAt is the time of the first change since.
 	changed, settled uint64
-	at               time.Time
+	changedAt        time.Time
 	// delivered: it has delivered before this process began.
 	delivered bool
-	// since is when it began to wait for others, with what; next is when to look again,
-	// zero where it waits for nothing, and awaits are those that it cannot go on without.
-	since  time.Time
-	with   string
-	next   time.Duration
-	awaits map[types.NamespacedName]bool
+	// since is the time at which it began to wait for others, with the render waitsWith. It
+	// looks again after next, which is zero where it waits for nothing, and it cannot go on
+	// without the Transforms in awaits.
+	since     time.Time
+	waitsWith string
+	next      time.Duration
+	awaits    map[types.NamespacedName]bool
 	// stale are objects that another Transform may have deleted.
 	stale map[objectID]bool
-}
-
-// other is what other Transforms do with an object.
-type other struct {
-	// by is one that wants it: wants says that there is one, ahead that it came first,
-	// held that it has applied it, has that it has applied it marked, and once that Flux
-	// leaves its manifest alone.
-	by                            types.NamespacedName
-	wants, ahead, held, has, once bool
-	// from is one that has it and does not want it any more: leaves says that there is one,
-	// and marked that all of them have it marked.
-	from           types.NamespacedName
-	leaves, marked bool
 }
 
 // scopeOf returns the scope in which keys of a Transform are unique: a cluster, and with tenants a
@@ -136,70 +124,75 @@ func identify(scope string, k key) objectID {
 	return objectID(sum[:16])
 }
 
-// with calls f with the claim of a Transform, and then wakes those that f returns.
-func (c *Claims) with(t *v1alpha1.Transform, f func(own *claim) map[types.NamespacedName]bool) {
+// update calls f with the claim of a Transform, which it makes if there is none, and then wakes the
+// Transforms that f returns.
+func (c *Claims) update(t *v1alpha1.Transform, f func(current *claim) map[types.NamespacedName]bool) {
 	name := types.NamespacedName{Namespace: t.Namespace, Name: t.Name}
 	c.mu.Lock()
-	own := c.byName[name]
-	if own == nil {
-		own = &claim{
+
+	// The first use of a Transform makes its claim.
+	current := c.byName[name]
+	if current == nil {
+		current = &claim{
 			name: name, created: t.CreationTimestamp.Time, scope: c.scopeOf(t),
 			delivered: len(t.Status.Layers) > 0, stale: map[objectID]bool{},
 		}
-		c.byName[name] = own
+		c.byName[name] = current
 	}
-	woken := f(own)
+
+	// The lock is released first: Wake may call back.
+	woken := f(current)
 	c.mu.Unlock()
 	for name := range woken {
 		c.options.Wake(name)
 	}
 }
 
-// find calls f with a claim if there is one. A nil Claims has none.
-func (c *Claims) find(name types.NamespacedName, f func(own *claim)) {
+// find calls f with the claim of a Transform, if there is such a claim. A nil Claims is empty.
+func (c *Claims) find(name types.NamespacedName, f func(current *claim)) {
 	if c == nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if own := c.byName[name]; own != nil {
-		f(own)
+	if current := c.byName[name]; current != nil {
+		f(current)
 	}
 }
 
 // Changed records that a Transform may render something else now.
 func (c *Claims) Changed(t *v1alpha1.Transform) {
-	c.with(t, func(own *claim) map[types.NamespacedName]bool {
-		if own.changed == own.settled {
-			own.at = c.options.Now()
+	c.update(t, func(current *claim) map[types.NamespacedName]bool {
+		if current.changed == current.settled {
+			current.changedAt = c.options.Now()
 		}
-		own.changed++
+		current.changed++
 		return nil
 	})
 }
 
 // Begin returns the count of changes that a reconciliation sees, for Settle.
 func (c *Claims) Begin(name types.NamespacedName) (count uint64) {
-	c.find(name, func(own *claim) { count = own.changed })
+	c.find(name, func(current *claim) { count = current.changed })
 	return count
 }
 
-// Settle records that what a Transform wants is known, or cannot be known.
+// Settle records that the wishes of a Transform are known, or cannot be known.
 func (c *Claims) Settle(name types.NamespacedName, count uint64) {
-	c.find(name, func(own *claim) { own.settled = max(own.settled, count) })
+	c.find(name, func(current *claim) { current.settled = max(current.settled, count) })
 }
 
 // Forget removes a Transform that is gone.
 func (c *Claims) Forget(t *v1alpha1.Transform) {
-	c.with(t, func(own *claim) map[types.NamespacedName]bool {
-		delete(c.byName, own.name)
-		return c.set(own, nil)
+	c.update(t, func(current *claim) map[types.NamespacedName]bool {
+		delete(c.byName, current.name)
+		return c.set(current, nil)
 	})
 }
 
-// Known reports whether what a Transform wants is recorded.
+// Known reports whether the wishes of a Transform are recorded.
 func (c *Claims) Known(name types.NamespacedName) (known bool) {
-	c.find(name, func(own *claim) { known = own.uses != nil })
+	c.find(name, func(current *claim) { known = current.uses != nil })
 	return known
 }
 
@@ -219,7 +212,7 @@ func (c *Claims) Awaiting(name types.NamespacedName) map[string]bool {
 // Waiting returns how long until a Transform looks again for a change that no event reports. It is
 // zero if the Transform waits for nothing.
 func (c *Claims) Waiting(name types.NamespacedName) (next time.Duration) {
-	c.find(name, func(own *claim) { next = own.next })
+	c.find(name, func(current *claim) { next = current.next })
 	return next
 }
 
@@ -237,75 +230,81 @@ func (c *Claims) Assume(t *v1alpha1.Transform, want Desired) {
 // recordWanted records what a Transform wants, before it looks at what others do.
 func (c *Claims) recordWanted(t *v1alpha1.Transform, want Desired) {
 	scope := c.scopeOf(t)
-	c.with(t, func(own *claim) map[types.NamespacedName]bool {
-		if own.uses != nil && own.digest == want.Digest && own.scope == scope {
+	c.update(t, func(current *claim) map[types.NamespacedName]bool {
+		if current.uses != nil && current.digest == want.Digest && current.scope == scope {
 			return nil
 		}
+
+		// What is held in the same scope stays held, whatever is wanted now.
 		uses := map[objectID]use{}
-		for id, u := range own.uses {
+		for id, u := range current.uses {
 			u &= useHeld | useOnce
-			if u&useHeld != 0 && own.scope == scope {
+			if u&useHeld != 0 && current.scope == scope {
 				uses[id] = u
 			}
 		}
+
+		// The objects of the render are wanted.
 		for _, layer := range want.Layers {
 			for _, r := range layer.Objects {
 				uses[identify(scope, r.key())] |= useWanted
 			}
 		}
-		own.scope = scope
-		own.digest = want.Digest
-		return c.set(own, uses)
+		current.scope = scope
+		current.digest = want.Digest
+		return c.set(current, uses)
 	})
 }
 
 // recordUses records all that a Transform does with its objects.
 func (c *Claims) recordUses(t *v1alpha1.Transform, uses map[key]use) {
-	c.with(t, func(own *claim) map[types.NamespacedName]bool {
+	c.update(t, func(current *claim) map[types.NamespacedName]bool {
 		byID := make(map[objectID]use, len(uses))
 		for k, u := range uses {
-			byID[identify(own.scope, k)] = u
+			byID[identify(current.scope, k)] = u
 		}
-		return c.set(own, byID)
+		return c.set(current, byID)
 	})
 }
 
-// set replaces the uses of a claim, and returns those that it may concern.
-func (c *Claims) set(own *claim, uses map[objectID]use) map[types.NamespacedName]bool {
+// set replaces the uses of a claim, and returns the Transforms that this may concern.
+func (c *Claims) set(current *claim, uses map[objectID]use) map[types.NamespacedName]bool {
 	woken := map[types.NamespacedName]bool{}
 
 	// A Transform is woken if another one does something else with an object that both have.
 	touch := func(id objectID, before, after use) {
 		for _, r := range c.objects[id] {
-			if r == own || before == after {
+			if r == current || before == after {
 				continue
 			}
 			woken[r.name] = true
-			if before&useHeld > after&useHeld && r.uses[id]&(useWanted|useHeld|useMarked) == useWanted|useHeld {
+			isDropped := before&useHeld > after&useHeld
+			isUnmarked := r.uses[id]&(useWanted|useHeld|useMarked) == useWanted|useHeld
+			if isDropped && isUnmarked { // The other one may have deleted it.
 				r.stale[id] = true
 			}
 		}
 	}
 
 	// Uses that ended are removed from the index, new ones are added.
-	for id, before := range own.uses {
+	for id, before := range current.uses {
 		after, still := uses[id]
 		touch(id, before, after)
 		if still {
 			continue
 		}
-		c.objects[id] = slices.DeleteFunc(c.objects[id], func(r *claim) bool { return r == own })
+		c.objects[id] = slices.DeleteFunc(c.objects[id], func(r *claim) bool { return r == current })
 		if len(c.objects[id]) == 0 {
 			delete(c.objects, id)
 		}
 	}
 	for id, after := range uses {
-		if _, had := own.uses[id]; !had {
+		if _, had := current.uses[id]; !had {
 			touch(id, 0, after)
-			c.objects[id] = append(c.objects[id], own)
+			c.objects[id] = append(c.objects[id], current)
 		}
 	}
-	own.uses = uses
+	current.uses = uses
 	return woken
 }
 
@@ -313,11 +312,13 @@ func (c *Claims) set(own *claim, uses map[objectID]use) map[types.NamespacedName
 // left out.
 func (c *Claims) others(t *v1alpha1.Transform, keys map[key]bool) map[key]other {
 	out := map[key]other{}
-	c.with(t, func(own *claim) map[types.NamespacedName]bool {
+	c.update(t, func(current *claim) map[types.NamespacedName]bool {
 		for k := range keys {
-			id := identify(own.scope, k)
-			if all := c.objects[id]; len(all) > 1 || len(all) == 1 && all[0] != own {
-				out[k] = own.compare(id, all)
+			id := identify(current.scope, k)
+			claims := c.objects[id]
+			isShared := slices.ContainsFunc(claims, func(r *claim) bool { return r != current })
+			if isShared {
+				out[k] = current.compare(id, claims)
 			}
 		}
 		return nil
@@ -325,105 +326,65 @@ func (c *Claims) others(t *v1alpha1.Transform, keys map[key]bool) map[key]other 
 	return out
 }
 
-// compare sums up the claims of an object, in the order in which they were made, as one of them
-// sees them.
-func (c *claim) compare(id objectID, all []*claim) other {
-	// The order of the claims decides if nothing else does.
-	o := other{marked: true}
-	mine := slices.Index(all, c)
-	for i, r := range all {
-		u := r.uses[id]
-		switch {
-		case r == c:
-		// A Transform that wants the object is ahead if it has it, or came first.
-		case u&useWanted != 0:
-			ahead := u&useHeld != 0
-			switch holds := c.uses[id]&useHeld != 0; {
-			case holds && ahead:
-				ahead = r.before(c)
-			case !holds && !ahead:
-				ahead = mine < 0 || i < mine
-			}
-			if !o.wants || ahead && !o.ahead {
-				o.by = r.name
-			}
-			o.wants = true
-			o.ahead = o.ahead || ahead
-			o.held = o.held || u&useHeld != 0
-			o.has = o.has || u&(useHeld|useMarked) == useHeld|useMarked
-			o.once = o.once || u&useOnce != 0
-
-		// A Transform that only has the object leaves it, once it has marked it.
-		case u&useOnce == 0:
-			if !o.leaves || u&useMarked == 0 {
-				o.from = r.name
-			}
-			o.leaves = true
-			o.marked = o.marked && u&useMarked != 0
-		}
-	}
-	return o
-}
-
-// before reports whether c comes before d, if the Transforms of both have applied an object.
-func (c *claim) before(d *claim) bool {
-	if !c.created.Equal(d.created) {
-		return c.created.Before(d.created)
-	}
-	return c.name.String() < d.name.String()
-}
-
-// wait records that a Transform is about to delete an object that another one may come to want, or
-// wants one that another one may give away. It does so if waits is true; awaits are the Transforms
-// that it cannot go on without. The result is true for a moment after that began, and while others
-// that changed until then are not rendered. A Transform that is itself deleted waits only for the
-// latter.
-func (c *Claims) wait(t *v1alpha1.Transform, with string, waits, ends bool, awaits map[types.NamespacedName]bool) (open bool) {
-	c.with(t, func(own *claim) map[types.NamespacedName]bool {
+// wait records, if waiting is true, that a Transform is about to delete an object that another
+// Transform may come to want, or wants an object that another Transform may give away. It cannot go
+// on without the Transforms in awaits. The result is true for a moment after the wait began, and
+// while others that changed until then are not rendered. A Transform that is itself deleted (ends)
+// waits only for their renders.
+func (c *Claims) wait(t *v1alpha1.Transform, revision string, waiting, ends bool, awaits map[types.NamespacedName]bool) (unsettled bool) {
+	c.update(t, func(current *claim) map[types.NamespacedName]bool {
+		// Transforms that are awaited from now on are woken.
 		woken := maps.Clone(awaits)
-		maps.DeleteFunc(woken, func(name types.NamespacedName, _ bool) bool { return own.awaits[name] })
-		own.awaits = awaits
-		own.next = 0
-		if !waits {
-			own.since = time.Time{}
+		maps.DeleteFunc(woken, func(name types.NamespacedName, _ bool) bool { return current.awaits[name] })
+		current.awaits = awaits
+		current.next = 0
+
+		// Another revision begins a new wait.
+		if !waiting {
+			current.since = time.Time{}
 			return woken
 		}
 		now := c.options.Now()
-		if own.since.IsZero() || own.with != with {
-			own.since = now
-			own.with = with
+		if current.since.IsZero() || current.waitsWith != revision {
+			current.since = now
+			current.waitsWith = revision
 		}
-		until := own.since.Add(c.options.Settle)
+
+		// The wait lasts until the documents of one change are applied and rendered.
+		until := current.since.Add(c.options.Settle)
 		switch {
 		case !ends && now.Before(until):
-			own.next = until.Sub(now)
-		case c.unsettled(own, func(r *claim) bool { return !r.at.After(until) }):
-			own.next = lookAgain
+			current.next = until.Sub(now)
+		case c.unsettled(current, func(r *claim) bool { return !r.changedAt.After(until) }):
+			current.next = lookAgain
 		}
-		open = own.next > 0
+		unsettled = current.next > 0
 		return woken
 	})
-	return open
+	return unsettled
 }
 
 // unknown reports whether a Transform that has delivered before this process began was not looked
 // at yet.
-func (c *Claims) unknown(t *v1alpha1.Transform) (is bool) {
-	c.with(t, func(own *claim) map[types.NamespacedName]bool {
-		is = c.unsettled(own, func(r *claim) bool { return r.delivered && r.uses == nil })
-		if is {
-			own.next = lookAgain
+func (c *Claims) unknown(t *v1alpha1.Transform) (unsettled bool) {
+	c.update(t, func(current *claim) map[types.NamespacedName]bool {
+		unsettled = c.unsettled(current, func(r *claim) bool { return r.delivered && r.uses == nil })
+		if unsettled {
+			current.next = lookAgain
 		}
 		return nil
 	})
-	return is
+	return unsettled
 }
 
-// unsettled reports whether another Transform in the scope was not rendered since it changed.
-func (c *Claims) unsettled(own *claim, is func(*claim) bool) bool {
+// unsettled reports whether another Transform in the scope, which matches accepts, was not rendered
+// since it changed.
+func (c *Claims) unsettled(current *claim, matches func(*claim) bool) bool {
 	now := c.options.Now()
-	for _, r := range c.byName {
-		if r != own && r.scope == own.scope && r.changed != r.settled && now.Sub(r.at) < pendingFor && is(r) {
+	for _, rival := range c.byName {
+		isRival := rival != current && rival.scope == current.scope
+		isPending := rival.changed != rival.settled && now.Sub(rival.changedAt) < pendingFor
+		if isRival && isPending && matches(rival) {
 			return true
 		}
 	}
@@ -431,15 +392,15 @@ func (c *Claims) unsettled(own *claim, is func(*claim) bool) bool {
 }
 
 // takeStale reports, once, whether another Transform may have deleted one of the objects.
-func (c *Claims) takeStale(t *v1alpha1.Transform, of map[key]bool) (is bool) {
-	c.with(t, func(own *claim) map[types.NamespacedName]bool {
-		for k := range of {
-			if id := identify(own.scope, k); len(own.stale) > 0 && own.stale[id] {
-				is = true
-				delete(own.stale, id)
+func (c *Claims) takeStale(t *v1alpha1.Transform, keys map[key]bool) (stale bool) {
+	c.update(t, func(current *claim) map[types.NamespacedName]bool {
+		for k := range keys {
+			if id := identify(current.scope, k); len(current.stale) > 0 && current.stale[id] {
+				stale = true
+				delete(current.stale, id)
 			}
 		}
 		return nil
 	})
-	return is
+	return stale
 }

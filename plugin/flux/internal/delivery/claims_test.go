@@ -43,7 +43,7 @@ func TestTheTransformThatHasAnObjectComesFirst(t *testing.T) {
 	c.recordUses(old, map[key]use{x: useWanted | useHeld})
 	require.False(t, look(old).ahead)
 	require.True(t, look(young).ahead)
-	require.Equal(t, types.NamespacedName{Namespace: "n", Name: "old"}, look(young).by)
+	require.Equal(t, types.NamespacedName{Namespace: "n", Name: "old"}, look(young).wantedBy)
 	c.recordUses(young, map[key]use{x: useWanted | useHeld})
 	require.True(t, look(young).ahead, "both have it: the older Transform")
 	require.False(t, look(old).ahead)

@@ -14,12 +14,12 @@ import (
 	"github.com/ropewalk/ropewalk/render/emit"
 )
 
-// Layer is what one Kustomization applies: a barrier layer, or, where a layer has
-// more than MaxObjects, a shard of it.
+// Layer has the objects of one Kustomization: a barrier layer, or a shard of a barrier layer with
+// more than MaxObjects.
 type Layer struct {
-	// Name is stable within a Transform: that of the layer, such as layer-01, with
-	// the number of the shard where there are several (layer-01-2). The objects of
-	// Flux are called TRANSFORM-NAME.
+	// Name is stable within a Transform: the name of the barrier layer, such as layer-01, with
+	// the number of the shard where there are several (layer-01-2). The objects of Flux are
+	// called TRANSFORM-NAME.
 	Name string `json:"name"`
 	// Barrier is the name of the barrier layer, and Waves are its waves.
 	Barrier string  `json:"layer"`
@@ -27,33 +27,33 @@ type Layer struct {
 	// After are the layers that must be Ready at their digest before this one is
 	// released.
 	After []string `json:"after,omitempty"`
-	// Objects are what it applies, in the order of the files.
+	// Objects are in the order of the files.
 	Objects []ObjectRef `json:"objects,omitempty"`
-	// HealthChecks and HealthCheckExprs are what Flux waits for.
+	// HealthChecks and HealthCheckExprs are the health checks of the Kustomization.
 	HealthChecks     []meta.NamespacedObjectKindReference `json:"healthChecks,omitempty"`
 	HealthCheckExprs []kustomize.CustomHealthCheck        `json:"healthCheckExprs,omitempty"`
 	// Needs are objects outside of the render that must be there before it is released.
 	Needs []Need `json:"needs,omitempty"`
-	// Digest is that of its artifact, once it is published.
+	// Digest is the digest of its artifact, once it is published.
 	Digest string `json:"digest,omitempty"`
 
 	// Files are its manifests, flat; they are not part of a stored plan.
 	Files []emit.File `json:"-"`
 }
 
-// timeout returns how long Flux waits for the objects of a layer: the longest of their timeouts,
-// where one without has that of the Transform. The wait is thus shorter than otherwise only if
-// each object that Flux waits for has a timeout of its own.
-func (u *Layer) timeout(otherwise time.Duration) time.Duration {
-	own := map[key]time.Duration{}
+// timeout returns the timeout of a layer: the longest timeout of its objects. An object without a
+// timeout has the fallback, which comes from the Transform, so that the wait is shorter only if each
+// object that Flux waits for has a timeout of its own.
+func (u *Layer) timeout(fallback time.Duration) time.Duration {
+	timeouts := map[key]time.Duration{}
 	for _, r := range u.Objects {
-		own[r.key()] = r.Timeout.Duration
+		timeouts[r.key()] = r.Timeout.Duration
 	}
 	var longest time.Duration
 	for _, c := range u.HealthChecks {
-		longest = max(longest, cmp.Or(own[checked(c).key()], otherwise))
+		longest = max(longest, cmp.Or(timeouts[checked(c).key()], fallback))
 	}
-	return cmp.Or(longest, otherwise)
+	return cmp.Or(longest, fallback)
 }
 
 // ObjectRef names an object, and the node that it is.
@@ -64,10 +64,10 @@ type ObjectRef struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
-	// Adopt is what the module says of this object alone, Never or TakeOwnership; ""
-	// is what spec.adopt of the Transform says.
+	// Adopt is the choice of the module for this object alone, Never or TakeOwnership; "" leaves
+	// it to spec.adopt of the Transform.
 	Adopt string `json:"adopt,omitempty"`
-	// Timeout is how long it may take to be ready, 0 where it has no timeout of its own.
+	// Timeout bounds the time until it is ready, 0 where it has no timeout of its own.
 	Timeout metav1.Duration `json:"timeout,omitzero"`
 	// Encrypted says that SOPS encrypted it, and that Flux is to decrypt it.
 	Encrypted bool `json:"encrypted,omitempty"`
@@ -80,11 +80,10 @@ type Need struct {
 	Ready string `json:"ready,omitempty"`
 }
 
-// Desired is what is to be delivered: the whole, and the layers in the order in
-// which they are released. As JSON it is stored beside the artifact, so that a
-// rollback needs no render.
+// Desired is a published render that is to be delivered, with its layers in the order in which they
+// are released. As JSON it is stored beside the artifact, so that a rollback needs no render.
 type Desired struct {
-	// Digest and Revision are those of the whole.
+	// Digest and Revision identify the artifact of all layers.
 	Digest   string  `json:"digest"`
 	Revision string  `json:"revision,omitempty"`
 	Layers   []Layer `json:"units"`

@@ -10,7 +10,7 @@ import (
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 )
 
-// annotationDecrypt is disabled on what kustomize-controller is to apply as it is.
+// annotationDecrypt is disabled on objects that kustomize-controller is to apply as they are.
 const annotationDecrypt = "kustomize.toolkit.fluxcd.io/decrypt"
 
 // encrypted reports whether a manifest has the mark that SOPS leaves at its root
@@ -43,10 +43,10 @@ func (d *delivery) refuseEncrypted(layers []Layer) Progress {
 	if len(nodes) == 0 {
 		return Progress{}
 	}
-	what := nodes[0].Object
+	message := nodes[0].Object
 	if len(nodes) > 1 {
-		what = fmt.Sprintf("%s and %d more", what, len(nodes)-1)
+		message = fmt.Sprintf("%s and %d more", message, len(nodes)-1)
 	}
-	return Progress{Stalled: true, Nodes: nodes, Reason: v1alpha1.InvalidReason, Message: what +
-		": encrypted with SOPS, and Flux would apply it encrypted: set spec.delivery.flux.decryption"}
+	message += ": encrypted with SOPS, and Flux would apply it encrypted: set spec.delivery.flux.decryption"
+	return Progress{Stalled: true, Nodes: nodes, Reason: v1alpha1.InvalidReason, Message: message}
 }

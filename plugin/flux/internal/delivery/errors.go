@@ -5,6 +5,5 @@ package delivery
 
 import "errors"
 
-// ErrGone is wrapped by the error of [Artifacts] for an artifact that is not there
-// any more.
+// ErrGone is wrapped by the error of [Artifacts] for an artifact that does not exist any more.
 var ErrGone = errors.New("the artifact is gone")

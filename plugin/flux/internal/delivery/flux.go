@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -21,15 +20,15 @@ import (
 // for each Kustomization.
 type Flux struct {
 	// Client reads and writes them, and reads the metadata of objects before they are
-	// taken over. It should not read from a cache: what was written a moment ago is
-	// what the next step starts from.
+	// taken over. It should not read from a cache: the next step starts from the objects that
+	// were written a moment ago.
 	Client client.Client
-	// Artifacts is where the layers are published.
+	// Artifacts publishes the layers.
 	Artifacts Artifacts
-	// Claims are those of all Transforms of the process; where it is nil, there are no others.
+	// Claims is shared by all Transforms of the process; where it is nil, there are no others.
 	Claims *Claims
-	// DefaultServiceAccount is the account that Flux applies with where the Transform names
-	// none.
+	// DefaultServiceAccount is the account that Flux applies with if the Transform names no
+	// account.
 	DefaultServiceAccount string
 }
 
@@ -44,16 +43,16 @@ type delivery struct {
 	live    *cluster
 	states  map[string]*state
 	library library
-	// rivals is what other Transforms do with the same objects, and shared are those that
+	// rivals has the claims of other Transforms on the same objects, and shared the objects that
 	// they want too.
 	rivals rivals
 	shared []string
-	// policy is what becomes of the objects of a Kustomization that is deleted.
+	// policy is the deletionPolicy of Kustomizations.
 	policy string
-	// changed are layers that got what is wanted, and touched those that were written.
+	// changed are the layers that were released now, and touched the layers that were written.
 	changed []string
 	touched map[string]bool
-	// readings are what was read of the objects of layers, and readAt is when.
+	// readings are about the objects of layers, and readAt is the time of the readings.
 	readings map[string]reading
 	readAt   *metav1.Time
 	// healed: an artifact that was gone was published again.
@@ -65,18 +64,18 @@ func (f *Flux) Deliver(ctx context.Context, t *v1alpha1.Transform, want Desired)
 	// A name that is too long for a label is a mistake of the user.
 	for _, u := range want.Layers {
 		if name := objectName(t, u.Name); len(name) > maxName {
-			return Progress{Stalled: true, Reason: v1alpha1.InvalidReason, Message: fmt.Sprintf(
-				"%q is too long for the name of a Kustomization, which is a label of all that it applies: %d characters are too many: rename the Transform",
-				name, len(name)-maxName)}, nil
+			message := fmt.Sprintf("%q is too long for the name of a Kustomization, which is a label of all that it applies: "+
+				"%d characters are too many: rename the Transform", name, len(name)-maxName)
+			return Progress{Stalled: true, Reason: v1alpha1.InvalidReason, Message: message}, nil
 		}
 	}
 
-	// What goes back when it is not Ready has to have rolled out.
+	// A Transform that rolls back waits until the pods of its workloads run.
 	if t.Spec.Delivery != nil && t.Spec.Delivery.RollbackAfter != nil {
 		want.Layers = checkWorkloads(want.Layers)
 	}
 
-	// What is in the cluster, and what other Transforms do, is read anew each time.
+	// The cluster and the claims of other Transforms are read anew each time.
 	d := f.begin(t)
 	for i := range want.Layers {
 		d.layers[want.Layers[i].Name] = &want.Layers[i]
@@ -88,7 +87,6 @@ func (f *Flux) Deliver(ctx context.Context, t *v1alpha1.Transform, want Desired)
 	if err := d.load(ctx, want.Layers); err != nil {
 		return Progress{}, err
 	}
-
 	if refused, err := d.findLacks(ctx); err != nil || refused.Reason != "" {
 		return refused, err
 	}
@@ -121,7 +119,7 @@ func (f *Flux) Deliver(ctx context.Context, t *v1alpha1.Transform, want Desired)
 		return f.Deliver(ctx, t, want) // There is no event when an artifact is back.
 	}
 
-	// What is left over is put right or deleted.
+	// Objects that Flux has lost are applied again, and sources without a use are deleted.
 	if err := d.restore(ctx); err != nil {
 		return Progress{}, err
 	}
@@ -139,18 +137,23 @@ func (f *Flux) begin(t *v1alpha1.Transform) *delivery {
 	if f.Claims == nil {
 		f.Claims = NewClaims(ClaimOptions{})
 	}
-	return &delivery{Flux: f, t: t, layers: map[string]*Layer{}, library: library{}, touched: map[string]bool{}, readings: map[string]reading{}, policy: waitForTermination}
+	return &delivery{
+		Flux: f, t: t, policy: waitForTermination,
+		layers: map[string]*Layer{}, library: library{}, touched: map[string]bool{}, readings: map[string]reading{},
+	}
 }
 
-// bring writes what brings a layer nearer to its goal.
+// bring brings a layer one step nearer to its goal.
 func (d *delivery) bring(ctx context.Context, g goal) error {
 	// Some layers have to wait.
 	s := d.states[g.layer]
-	if s != nil && s.deleting || (s == nil || s.absent) && g.waits != "" {
+	isDeleting := s != nil && s.deleting
+	isNew := s == nil || s.absent
+	if isDeleting || isNew && g.waits != "" {
 		return nil
 	}
 	if g.keep && (s.digest == "" || s.elsewhere) {
-		return nil // Its due comes, and it gets a source then.
+		return nil // It gets a source when it is released.
 	}
 
 	// The artifact of the goal comes first, then its source.
@@ -168,16 +171,18 @@ func (d *delivery) bring(ctx context.Context, g goal) error {
 	if err != nil {
 		return err
 	}
-	d.healed = d.healed || !g.keep && s != nil && !s.known && digest == s.digest
+	wasGone := s != nil && !s.known && digest == s.digest
+	d.healed = d.healed || wasGone && !g.keep
 
 	// The Kustomization is suspended while its source and its health checks change.
-	now := next(s, g, digest, s != nil && d.current(g.layer, s.health, refer(source)))
-	lead := now.source || s != nil && digest == s.digest && !d.live.same(source)
-	return d.put(ctx, g, source, now, lead)
+	isCurrent := s != nil && d.current(g.layer, s.health, refer(source))
+	now := next(s, g, digest, isCurrent)
+	isOutdated := s != nil && digest == s.digest && !d.live.same(source)
+	return d.put(ctx, g, source, now, now.source || isOutdated)
 }
 
-// put writes the Kustomization and the source of a layer. A layer that is to be suspended is so
-// before its source leads elsewhere, and is resumed after that.
+// put writes the Kustomization of a layer, and its source if lead is true. A layer that is to be
+// suspended is suspended before its source leads elsewhere, and resumed after that.
 func (d *delivery) put(ctx context.Context, g goal, source client.Object, now writes, lead bool) error {
 	if now.suspend {
 		if err := d.write(ctx, g, refer(source), true); err != nil {
@@ -198,17 +203,17 @@ func (d *delivery) put(ctx context.Context, g goal, source client.Object, now wr
 	return nil
 }
 
-// writes are what is to be done to a layer now, in this order.
+// writes are the writes to a layer that are due now, in this order.
 type writes struct {
-	// suspend and resume write the Kustomization with all that is wanted of it.
+	// suspend and resume write the Kustomization with all of its fields.
 	suspend bool
 	source  bool
 	resume  bool
 	remove  bool
 }
 
-// next returns what to write for a goal. The digest is that of its content. The argument current
-// is true if the Kustomization, but for its health checks, is as it should be.
+// next returns the writes for a goal. The digest identifies its content. The argument current is
+// true if the Kustomization, but for its health checks, is as it should be.
 func next(s *state, g goal, digest string, current bool) writes {
 	switch {
 	case g.remove && g.quiesce && s.suspended != theirs:
@@ -227,11 +232,12 @@ func next(s *state, g goal, digest string, current bool) writes {
 	case g.health == s.health && !g.quiesce && s.suspended != ours:
 		return writes{source: true, resume: !current}
 	}
-	return writes{suspend: s.suspended != ours || g.health != s.health, source: !g.quiesce || s.suspended == ours && s.idle}
+	isQuiet := s.suspended == ours && s.idle
+	return writes{suspend: s.suspended != ours || g.health != s.health, source: !g.quiesce || isQuiet}
 }
 
-// digest returns the digest of the artifact of a goal. It publishes the artifact if it is not one
-// that the render has.
+// digest returns the digest of the artifact of a goal. It publishes the artifact if the render does
+// not have it.
 func (d *delivery) digest(ctx context.Context, g goal) (string, error) {
 	s := d.states[g.layer]
 	switch {
@@ -240,8 +246,10 @@ func (d *delivery) digest(ctx context.Context, g goal) (string, error) {
 	case g.keep:
 		return s.digest, nil
 	}
-	if i := slices.IndexFunc(d.desired, func(w desired) bool { return w.name == g.layer }); i >= 0 && maps.Equal(d.desired[i].content, g.content) {
-		return d.desired[i].digest, nil
+	for _, w := range d.desired {
+		if w.name == g.layer && maps.Equal(w.content, g.content) {
+			return w.digest, nil
+		}
 	}
 	files, err := d.library.files(g.content)
 	if err != nil {

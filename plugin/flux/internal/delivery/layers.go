@@ -21,13 +21,13 @@ import (
 )
 
 // Layers cuts a render of the flux dialect into layers, in the order in which they are released.
-// The name is that of the render, for errors. Its barrier layers are in barriers. The health
-// checks are those of the Kustomizations that the render has written into [emit.DeliveryDir], so
-// that it must have been given a repository. A layer without an object is left out.
+// Errors begin with the name of the render. Its barrier layers are in barriers. The health checks
+// come from the Kustomizations that the render has written into [emit.DeliveryDir], so that it must
+// have been given a repository. A layer without an object is left out.
 //
-// Present is how layers are cut in the cluster now, see [Present]: it keeps objects
-// where they are. The files of a layer have no folders. What is not valid is an error:
-// two files of one name, a manifest without a name.
+// The argument present has the shards in the cluster, see [Present]: it keeps objects where they
+// are. The files of a layer have no folders. Two files of one name, and a manifest without a name,
+// are errors.
 func Layers(name string, files []emit.File, barriers []emit.Layer, present Present) ([]Layer, error) {
 	// The files of a barrier are in a folder of their own.
 	parts := map[string][]emit.File{}
@@ -40,7 +40,7 @@ func Layers(name string, files []emit.File, barriers []emit.Layer, present Prese
 		return nil, fmt.Errorf("render %q: %w", name, err)
 	}
 
-	// A barrier becomes one layer, or one and its shards.
+	// A barrier becomes one layer, or a layer and its shards.
 	var out []Layer
 	var before []string
 	for _, barrier := range barriers {
@@ -54,7 +54,7 @@ func Layers(name string, files []emit.File, barriers []emit.Layer, present Prese
 			return nil, fmt.Errorf("render %q: %s: %w", name, dir, err)
 		}
 
-		// Each layer waits for those of the barrier before it.
+		// Each layer waits for the layers of the barrier before it.
 		layers := cut(dir, members, present[dir])
 		for i := range layers {
 			u := &layers[i]
@@ -92,15 +92,16 @@ func OneLayer(name string, files []emit.File) (Layer, error) {
 	return out, nil
 }
 
-// addHealth adds to a layer those of the checks that are about its objects.
+// addHealth adds to a layer the health checks that are about its objects, and the expressions for
+// their kinds.
 func (u *Layer) addHealth(health kustomizev1.KustomizationSpec) {
-	own := map[key]bool{}
+	objects := map[key]bool{}
 	for _, r := range u.Objects {
-		own[r.key()] = true
+		objects[r.key()] = true
 	}
 	kinds := map[string]bool{}
 	for _, c := range health.HealthChecks {
-		if own[checked(c).key()] {
+		if objects[checked(c).key()] {
 			u.HealthChecks = append(u.HealthChecks, c)
 			kinds[c.APIVersion+"/"+c.Kind] = true
 		}
@@ -176,20 +177,20 @@ func membersOf(files []emit.File) ([]member, error) {
 	return out, nil
 }
 
-// refOf returns the object of a manifest. Only its head is parsed if it is written as package emit
-// does, with the fields of the root and of metadata each on a line of their own: of 50,000 objects
-// nothing else is of interest.
+// refOf returns the object of a manifest. Only the head of a manifest of package emit is parsed,
+// which has the fields of the root and of metadata on a line each: of 50,000 objects nothing else is
+// of interest.
 func refOf(data []byte) (ObjectRef, error) {
 	var head strings.Builder
-	in := false
+	inMetadata := false
 	for line := range strings.Lines(string(data)) {
 		switch {
 		case line[0] != ' ' && line[0] != '-' && line[0] != '\n':
-			in = strings.TrimRight(line, " \n") == "metadata:"
-			if in || strings.HasPrefix(line, "apiVersion: ") || strings.HasPrefix(line, "kind: ") {
+			inMetadata = strings.TrimRight(line, " \n") == "metadata:"
+			if inMetadata || strings.HasPrefix(line, "apiVersion: ") || strings.HasPrefix(line, "kind: ") {
 				head.WriteString(line)
 			}
-		case in && (strings.HasPrefix(line, "  name: ") || strings.HasPrefix(line, "  namespace: ")):
+		case inMetadata && (strings.HasPrefix(line, "  name: ") || strings.HasPrefix(line, "  namespace: ")):
 			head.WriteString(line)
 		}
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Annotations of manifests: those that kustomize-controller heeds, and the mark of a
-// hand-over. Its value says whether the author had forbidden to prune.
+// Annotations of manifests: the annotations that kustomize-controller heeds, and the mark of a
+// hand-over. The value of the mark says whether the author had forbidden to prune.
 const (
 	annotationPrune     = "kustomize.toolkit.fluxcd.io/prune"
 	annotationSSA       = "kustomize.toolkit.fluxcd.io/ssa"
@@ -50,8 +50,8 @@ func parse(data []byte) (object.Object, ObjectRef, error) {
 	return nil, ObjectRef{}, fmt.Errorf("metadata.annotations is not a map")
 }
 
-// drop removes an annotation. A map of annotations that is empty is removed too, so that a
-// manifest that was marked and unmarked is what it was.
+// drop removes an annotation. An empty map of annotations is removed too, so that a manifest that
+// was marked and unmarked is the same as before.
 func drop(o object.Object, name string) {
 	annotations := o.Map("metadata", "annotations")
 	delete(annotations, name)
@@ -60,7 +60,7 @@ func drop(o object.Object, name string) {
 	}
 }
 
-// unmark removes the mark of a manifest and returns it. What is left is plain.
+// unmark removes the mark of a manifest and returns the mark. The manifest is plain then.
 func unmark(o object.Object) mark {
 	m := plain
 	switch o.Text("metadata", "annotations", annotationHandOver) {
@@ -91,7 +91,7 @@ func once(o object.Object) bool {
 	return ssa == "IfNotPresent" || ssa == "Ignore" || annotations[annotationReconcile] == disabled
 }
 
-// library is the plain manifests that a delivery may put together, by their sum.
+// library holds the plain manifests that a delivery may put together, by their sum.
 type library map[string]emit.File
 
 // add reads the files of an artifact into a content.
@@ -113,7 +113,7 @@ func (l library) add(files []emit.File) (content, error) {
 }
 
 // files returns the files of a content. They have the names that they had in their artifacts. If
-// two names are the same, the sum is added to one.
+// two names are the same, the second file gets the sum in front of its name.
 func (l library) files(c content) ([]emit.File, error) {
 	keys := sortedKeys(c)
 	taken := map[string]bool{}

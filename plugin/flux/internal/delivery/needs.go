@@ -19,12 +19,12 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// elsewhereNeeds is the message where only Flux can read the cluster of what nodes need.
+// elsewhereNeeds is the message for nodes with needs in a cluster that only Flux can read.
 const elsewhereNeeds = "needs cannot be checked in the cluster of spec.delivery.flux.kubeConfig, which only Flux can read: remove needs, or use dependsOn of Transforms"
 
-// findLacks finds for each layer that is not released yet what it has to wait for: the first
-// object outside of the render that is missing, or not ready. The Progress refuses where they
-// cannot be looked up. A layer that has what is wanted keeps it, whatever is deleted later.
+// findLacks finds for each layer that is not released yet the first object outside of the render
+// that is missing, or not ready. The Progress refuses needs that cannot be looked up. A layer that
+// was released stays released, whatever is deleted later.
 func (d *delivery) findLacks(ctx context.Context) (Progress, error) {
 	known := map[Need]string{}
 	for i := range d.desired {
@@ -57,8 +57,8 @@ func (d *delivery) findLacks(ctx context.Context) (Progress, error) {
 	return Progress{}, nil
 }
 
-// lookUp returns what is wrong with an object that is needed, or "" if nothing is. Of an object
-// that only has to exist the metadata is read, so that values of Secrets are never seen.
+// lookUp returns the fault of an object that is needed, or "". Only the metadata is read of an
+// object that only has to exist, so that values of Secrets are never seen.
 func (d *delivery) lookUp(ctx context.Context, need Need) (string, error) {
 	gvk := schema.GroupVersionKind{Group: need.Group, Version: need.Version, Kind: need.Kind}
 	var o client.Object = &metav1.PartialObjectMetadata{}
@@ -83,7 +83,7 @@ func (d *delivery) lookUp(ctx context.Context, need Need) (string, error) {
 	return notTrue(full, need.Ready), nil
 }
 
-// notTrue returns what is wrong with a condition of an object, or "" if it is True and of the
+// notTrue returns the fault of a condition of an object, or "" if the condition is True and of the
 // present generation.
 func notTrue(o *unstructured.Unstructured, condition string) string {
 	observed, ok, _ := unstructured.NestedInt64(o.Object, "status", "observedGeneration")
@@ -108,7 +108,7 @@ func notTrue(o *unstructured.Unstructured, condition string) string {
 	return fmt.Sprintf("it has no condition %s yet", condition)
 }
 
-// AddNeeds adds to each layer what its objects need. The argument needs has that by node.
+// AddNeeds adds to each layer the needs of its objects. The argument needs has them by node.
 func AddNeeds(layers []Layer, needs map[string][]object.Need) {
 	for i := range layers {
 		for _, r := range layers[i].Objects {

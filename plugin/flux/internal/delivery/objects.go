@@ -11,6 +11,7 @@ import (
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	"github.com/fluxcd/pkg/apis/meta"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -27,8 +28,8 @@ const (
 	waitForTermination = kustomizev1.DeletionPolicyWaitForTermination
 	orphan             = kustomizev1.DeletionPolicyOrphan
 
-	// maxName is how long the name of a Kustomization may be: it is the value of a
-	// label of all that it applies.
+	// maxName limits the name of a Kustomization, in bytes: the name is the value of a label of
+	// all that the Kustomization applies.
 	maxName = 63
 )
 
@@ -36,7 +37,9 @@ const (
 type reference = kustomizev1.CrossNamespaceSourceReference
 
 // refer returns the reference to a source.
-func refer(to client.Object) reference { return reference{Kind: kindOf(to), Name: to.GetName()} }
+func refer(source client.Object) reference {
+	return reference{Kind: kindOf(source), Name: source.GetName()}
+}
 
 // objectName returns the name of the objects of Flux of a layer.
 func objectName(t *v1alpha1.Transform, layer string) string { return t.Name + "-" + layer }
@@ -61,7 +64,7 @@ func (d *delivery) labels(layer string) map[string]string {
 }
 
 // kustomization returns the Kustomization of a layer as it should be.
-func (d *delivery) kustomization(layer, checks string, from reference, suspend bool) *kustomizev1.Kustomization {
+func (d *delivery) kustomization(layer, checks string, source reference, suspend bool) *kustomizev1.Kustomization {
 	f := d.template()
 	k := &kustomizev1.Kustomization{
 		TypeMeta:   metav1.TypeMeta{APIVersion: kustomizev1.GroupVersion.String(), Kind: kustomizev1.KustomizationKind},
@@ -71,12 +74,16 @@ func (d *delivery) kustomization(layer, checks string, from reference, suspend b
 			Timeout: new(duration(f.Timeout, 5*time.Minute)), KubeConfig: f.KubeConfig,
 			Path: "./", Prune: true, DeletionPolicy: d.policy, Force: f.Force, Suspend: suspend,
 			ServiceAccountName: cmp.Or(d.t.Spec.ServiceAccountName, d.DefaultServiceAccount),
-			SourceRef:          from,
+			SourceRef:          source,
 		},
 	}
+
+	// Decryption, the timeout and the health checks are those of the Transform and the layer.
 	if f.Decryption != nil {
 		k.Spec.Decryption = &kustomizev1.Decryption{
-			Provider: f.Decryption.Provider, SecretRef: f.Decryption.SecretRef.Flux(), ServiceAccountName: f.Decryption.ServiceAccountName,
+			Provider:           f.Decryption.Provider,
+			SecretRef:          f.Decryption.SecretRef.Flux(),
+			ServiceAccountName: f.Decryption.ServiceAccountName,
 		}
 	}
 	u := d.layers[layer]
@@ -88,8 +95,9 @@ func (d *delivery) kustomization(layer, checks string, from reference, suspend b
 	} else if live := d.live.kustomizations[layer]; live != nil {
 		k.Spec.HealthChecks, k.Spec.HealthCheckExprs = live.Spec.HealthChecks, live.Spec.HealthCheckExprs
 	}
+
+	// Flux answers the request even while it is suspended, after the reconciliation under way.
 	if suspend {
-		// Flux answers the request even while it is suspended, after what was under way.
 		k.Annotations = map[string]string{annotationSuspended: "handover"}
 		k.Annotations[meta.ReconcileRequestAnnotation] = "ropewalk-" + apply.Sum(k.Spec)[:16]
 	}
@@ -97,47 +105,47 @@ func (d *delivery) kustomization(layer, checks string, from reference, suspend b
 }
 
 // duration returns d, or the value that the API server would have filled in.
-func duration(d metav1.Duration, otherwise time.Duration) metav1.Duration {
-	return metav1.Duration{Duration: cmp.Or(d.Duration, otherwise)}
+func duration(d metav1.Duration, fallback time.Duration) metav1.Duration {
+	return metav1.Duration{Duration: cmp.Or(d.Duration, fallback)}
 }
 
 // write applies the Kustomization of a layer.
-func (d *delivery) write(ctx context.Context, g goal, from reference, suspend bool) error {
+func (d *delivery) write(ctx context.Context, g goal, source reference, suspend bool) error {
 	d.touched[g.layer] = true
-	return apply.Write(ctx, d.Client, d.kustomization(g.layer, g.health, from, suspend))
+	return apply.Write(ctx, d.Client, d.kustomization(g.layer, g.health, source, suspend))
 }
 
 // current reports whether the Kustomization of a layer is as it should be, with the health checks
 // that are given, and not suspended by this controller.
-func (d *delivery) current(layer, checks string, from reference) bool {
+func (d *delivery) current(layer, checks string, source reference) bool {
 	live := d.live.kustomizations[layer]
-	return live != nil && apply.Same(d.kustomization(layer, checks, from, false), live)
+	return live != nil && apply.Same(d.kustomization(layer, checks, source, false), live)
 }
 
 // source returns the source of a layer as it should be when it leads to a digest.
 func (d *delivery) source(g goal, digest string) (client.Object, error) {
-	from, _, err := d.Artifacts.Source(d.t, g.layer, digest)
+	published, _, err := d.Artifacts.Source(d.t, g.layer, digest)
 	if err != nil {
 		return nil, err
 	}
 	labels := d.labels(g.layer)
-	for key, value := range from.GetLabels() {
+	for key, value := range published.GetLabels() {
 		labels[key] = cmp.Or(labels[key], value)
 	}
-	from.SetLabels(labels)
+	published.SetLabels(labels)
 	if stains := d.stain(g); stains != "" {
 		notes := map[string]string{}
-		for key, value := range from.GetAnnotations() {
+		for key, value := range published.GetAnnotations() {
 			notes[key] = value
 		}
 		notes[annotationHandOver] = stains
-		from.SetAnnotations(notes)
+		published.SetAnnotations(notes)
 	}
-	return from, nil
+	return published, nil
 }
 
-// stain returns the annotation of a source: the objects that its artifact has marked, and those
-// that the artifact before had and this one has not, until that is applied.
+// stain returns the annotation of a source: the objects that its artifact has marked, and, until
+// the artifact is applied, the objects that only the artifact before had marked.
 func (d *delivery) stain(g goal) string {
 	s := d.states[g.layer]
 	old := s.stains(g.content)
@@ -146,13 +154,15 @@ func (d *delivery) stain(g goal) string {
 	} else if g.keep {
 		old = s.stained
 	}
+
+	// An object may have 256 KiB of annotations, and an entry has 11 characters.
+	const most = 5000
 	var out []string
 	for _, k := range sortedKeys(g.content) {
 		if g.content[k].mark == marked || old[k] {
 			out = append(out, stain(k))
 		}
 	}
-	const most = 5000 // of 11 characters: an object may have 256 KiB of annotations
 	if len(out) > most {
 		return everything
 	}
@@ -169,4 +179,30 @@ func (c *cluster) same(want client.Object) bool {
 func (d *delivery) applySource(ctx context.Context, layer string, want client.Object) error {
 	d.touched[layer] = true
 	return apply.Write(ctx, d.Client, want)
+}
+
+// kindOf returns the kind of a source. Objects that were read do not have it written on them.
+func kindOf(o client.Object) string {
+	switch o.(type) {
+	case *sourcev1.OCIRepository:
+		return sourcev1.OCIRepositoryKind
+	case *sourcev1.ExternalArtifact:
+		return sourcev1.ExternalArtifactKind
+	}
+	return o.GetObjectKind().GroupVersionKind().Kind
+}
+
+// digestOf returns the digest that a source leads to.
+func digestOf(o client.Object) string {
+	switch s := o.(type) {
+	case *sourcev1.OCIRepository:
+		if s.Spec.Reference != nil {
+			return s.Spec.Reference.Digest
+		}
+	case *sourcev1.ExternalArtifact:
+		if a := s.GetArtifact(); a != nil {
+			return a.Digest
+		}
+	}
+	return ""
 }

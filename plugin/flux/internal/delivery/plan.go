@@ -25,21 +25,28 @@ type planner struct {
 
 // plan returns a goal for each layer: first those that are wanted in their order, then the others
 // in the order in which they are deleted.
-func plan(want []desired, all map[string]*state, others rivals) []goal {
-	live := maps.Clone(all)
+func plan(wanted []desired, states map[string]*state, claimed rivals) []goal {
+	live := maps.Clone(states)
 	maps.DeleteFunc(live, func(_ string, s *state) bool { return s.absent })
-	p := planner{desired: want, live: live, byName: map[string]*desired{}, owner: map[key]string{}, newOwner: map[key]string{}, rivals: others}
-	for i := range want {
-		w := &want[i]
+	p := planner{
+		desired: wanted, live: live, rivals: claimed,
+		byName: map[string]*desired{}, owner: map[key]string{}, newOwner: map[key]string{},
+	}
+
+	// The objects that are wanted have their layer as owner, the others get a new owner.
+	for i := range wanted {
+		w := &wanted[i]
 		p.byName[w.name] = w
 		for k := range w.content {
 			p.owner[k] = w.name
 		}
 	}
 	p.chooseOwners()
+
+	// Layers that are not wanted any more come last.
 	var goals []goal
-	for i := range want {
-		goals = append(goals, p.goal(live[want[i].name], &want[i]))
+	for i := range wanted {
+		goals = append(goals, p.goal(live[wanted[i].name], &wanted[i]))
 	}
 	return append(goals, p.retire()...)
 }
@@ -74,27 +81,17 @@ func (p *planner) chooseOwners() {
 }
 
 // destination returns the layer that should have an object, or toOther, or toUnknown. It returns
-// "" if none should.
+// "" if the object is to be deleted.
 func (p *planner) destination(k key) string {
 	switch {
 	case p.owner[k] != "":
 		return p.owner[k]
-	case p.rivals.of[k].wants:
+	case p.rivals.objects[k].wants:
 		return toOther
 	case p.rivals.open:
 		return toUnknown
 	}
 	return p.newOwner[k]
-}
-
-// pinned reports whether a layer keeps an object for good because the object cannot be handed over
-// to the layer that wants it.
-func (p *planner) pinned(s *state, k key) bool {
-	owner := p.owner[k]
-	if owner == "" && s.inventory[k] && p.fixed(s, k) {
-		return true
-	}
-	return owner != "" && owner != s.name && s.inventory[k] && p.byName[owner].content[k].once
 }
 
 // holds reports whether Flux may treat an object as one of s.
@@ -121,8 +118,8 @@ func (p *planner) droppable(s *state, k key) bool {
 		d != nil && !d.deleting && d.applied && d.inventory[k] && d.content[k].mark == marked
 }
 
-// carries reports whether a layer leads to all that is wanted of it, and beyond that only to what
-// a hand-over keeps in it.
+// carries reports whether the artifact of a layer has all that is wanted of the layer, and beyond
+// that only objects that a hand-over keeps in it.
 func (p *planner) carries(s *state, w *desired) bool {
 	if s == nil || s.deleting || s.health != w.health {
 		return false
@@ -133,22 +130,25 @@ func (p *planner) carries(s *state, w *desired) bool {
 	if !s.known {
 		return false
 	}
+
+	// Another digest may still have the same manifests.
 	for k, m := range w.content {
 		if has, ok := s.content[k]; !ok || has.sum != m.sum {
 			return false
 		}
 	}
 	for k := range s.content {
-		if _, own := w.content[k]; !own && p.destination(k) == "" {
+		if _, wanted := w.content[k]; !wanted && p.destination(k) == "" {
 			return false
 		}
 	}
 	return true
 }
 
-// blocked returns what a layer has to wait for before it gets what is wanted. It returns "" if
+// blocked returns the reason for which a layer does not get yet what is wanted. It returns "" if
 // nothing is in its way.
 func (p *planner) blocked(w *desired) string {
+	// Layers and objects that it needs come first.
 	for _, name := range w.after {
 		before := p.byName[name]
 		if s := p.live[name]; before != nil && (!p.carries(s, before) || !s.healthy) {
@@ -158,8 +158,9 @@ func (p *planner) blocked(w *desired) string {
 	if w.lacks != "" {
 		return w.lacks
 	}
-	// What moves here is marked where it comes from first. Else that one would put
-	// its old manifest over the new one when it is marked after all. One that cannot
+
+	// An object that moves here is marked in its old layer first. Else that layer would put its
+	// old manifest over the new one when it marks the object after all. A layer that cannot
 	// apply anything is not waited for.
 	for _, name := range ordered(p.live) {
 		s := p.live[name]
@@ -175,8 +176,8 @@ func (p *planner) blocked(w *desired) string {
 	return ""
 }
 
-// goal returns the goal of a layer that is wanted. The argument w is nil for a layer that keeps
-// what it has.
+// goal returns the goal of a layer. The argument w is nil for a layer that is not wanted any more
+// and keeps what it has.
 func (p *planner) goal(s *state, w *desired) goal {
 	if s == nil {
 		return p.first(w)
@@ -205,7 +206,7 @@ func (p *planner) goal(s *state, w *desired) goal {
 		g.released = g.waits == ""
 	}
 
-	// Its content is the new one, or what it has.
+	// Its content is the new content, or its present content.
 	switch {
 	case g.released:
 		g.content = maps.Clone(w.content)
@@ -247,7 +248,7 @@ func (p *planner) first(w *desired) goal {
 	g.content = maps.Clone(w.content)
 	g.health = w.health
 	for k, m := range g.content {
-		if !m.once && (p.others(w.name, k) || p.rivals.of[k].leaves) {
+		if !m.once && (p.others(w.name, k) || p.rivals.objects[k].leaves) {
 			m.mark = marked
 			g.content[k] = m
 		}
@@ -255,7 +256,7 @@ func (p *planner) first(w *desired) goal {
 	return g
 }
 
-// moves reports whether a layer has applied an object that another one should have.
+// moves reports whether a layer has applied an object that another layer should have.
 func (p *planner) moves(s *state) bool {
 	for k := range s.inventory {
 		if d := p.destination(k); d != "" && d != s.name {
@@ -269,19 +270,19 @@ func (p *planner) moves(s *state) bool {
 // marks both.
 func (p *planner) handOver(g *goal, s *state) {
 	// The layer may have more in the cluster than in its artifact.
-	all := map[key]bool{}
+	keys := map[key]bool{}
 	for k := range g.content {
-		all[k] = true
+		keys[k] = true
 	}
 	for k := range s.content {
-		all[k] = true
+		keys[k] = true
 	}
 	for k := range s.inventory {
-		all[k] = true
+		keys[k] = true
 	}
 
 	// The destination of each object decides.
-	for k := range all {
+	for k := range keys {
 		switch p.destination(k) {
 		case "":
 		case toOther:
@@ -303,9 +304,9 @@ func (p *planner) handOver(g *goal, s *state) {
 	}
 }
 
-// markOwned marks what a layer should have as long as another one has it too.
+// markOwned marks an object that a layer should have as long as another layer has it too.
 func (p *planner) markOwned(g *goal, s *state, k key) {
-	if m, ok := g.content[k]; ok && !m.once && (p.others(s.name, k) || p.rivals.of[k].leaves) {
+	if m, ok := g.content[k]; ok && !m.once && (p.others(s.name, k) || p.rivals.objects[k].leaves) {
 		m.mark = marked
 		g.content[k] = m
 	}
@@ -329,7 +330,7 @@ func (p *planner) unmark(g *goal, s *state, k key) {
 
 // giveAway decides on an object that another layer should have.
 func (p *planner) giveAway(g *goal, s *state, k key) {
-	// The other layer's manifest may stand in for one that cannot be read.
+	// The manifest of the other layer may stand in for a manifest that cannot be read.
 	owner := p.destination(k)
 	m, has := s.content[k]
 	switch stands := p.standIn(owner, k); {
@@ -365,17 +366,18 @@ func (p *planner) giveAway(g *goal, s *state, k key) {
 }
 
 // standIn returns the manifest of an object as the layer has it that should have it.
-func (p *planner) standIn(name string, k key) manifest {
-	if w := p.byName[name]; w != nil {
+func (p *planner) standIn(layer string, k key) manifest {
+	if w := p.byName[layer]; w != nil {
 		if m, ok := w.content[k]; ok {
 			return m
 		}
 	}
-	return p.live[name].content[k]
+	return p.live[layer].content[k]
 }
 
 // retire returns the goals of layers that are not wanted, the last first.
 func (p *planner) retire() []goal {
+	// They are due when everything that is wanted is applied.
 	var goals []goal
 	due := true
 	for i := range p.desired {
@@ -383,6 +385,8 @@ func (p *planner) retire() []goal {
 		s := p.live[w.name]
 		due = due && p.carries(s, w) && s.applied
 	}
+
+	// Each of them waits for the layers that come after it.
 	names := ordered(p.live)
 	slices.Reverse(names)
 	for _, name := range names {
@@ -414,11 +418,15 @@ func (p *planner) last(s *state, kept goal) goal {
 	if len(g.content) == 0 {
 		return goal{layer: s.name, health: s.health, remove: true}
 	}
-	if p.rivals.ends && s.applied && s.known && p.pinnedOnly(s, g) && maps.Equal(g.content, s.content) {
+
+	// Objects that cannot be handed over are left behind when the Transform ends.
+	pinnedOnly := p.pinnedOnly(s, g)
+	hasContent := s.known && maps.Equal(g.content, s.content)
+	if p.rivals.ends && s.applied && pinnedOnly && hasContent {
 		return goal{layer: s.name, health: s.health, remove: true, orphan: true}
 	}
-	if s.failed || !s.known || p.pinnedOnly(s, g) {
-		g.keep = s.known && maps.Equal(g.content, s.content)
+	if s.failed || !s.known || pinnedOnly {
+		g.keep = hasContent
 		return g
 	}
 	return kept

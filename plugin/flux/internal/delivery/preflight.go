@@ -26,17 +26,17 @@ import (
 
 const (
 	adoptNever = "Never"
-	// elsewhere is the message where only Flux can read the cluster of objects with adopt Never.
+	// elsewhere is the message for objects with adopt Never in a cluster that only Flux can read.
 	elsewhere = "adopt: Never cannot be checked in the cluster of spec.delivery.flux.kubeConfig, which only Flux can read: set adopt: TakeOwnership"
 
 	// Labels of kustomize-controller on what it applies.
 	labelKustomization          = "kustomize.toolkit.fluxcd.io/name"
 	labelKustomizationNamespace = "kustomize.toolkit.fluxcd.io/namespace"
 
-	// StateForeign is that of a node whose object has another owner.
+	// StateForeign is the state of a node whose object has another owner.
 	StateForeign = "Foreign"
 
-	// concurrentReads is how many objects are looked at together.
+	// concurrentReads limits the objects that are read at the same time.
 	concurrentReads = 8
 )
 
@@ -44,9 +44,8 @@ const (
 // Progress names them, and nothing may be written then. If a module declares for an object whether
 // to adopt it, that counts, and spec.adopt counts for the others.
 //
-// Those of layers that wait for their due are looked for too, whenever something is
-// released: the user sees all of them, and not those of the next layer when the ones
-// before it are taken already.
+// Whenever something is released, the objects of layers that still wait are looked for too: the user
+// sees all conflicts at once, and not layer by layer.
 func (d *delivery) preflight(ctx context.Context, goals []goal) (Progress, error) {
 	// The objects of Flux come first, because they would prune.
 	if refused, err := d.checkNames(ctx, goals); err != nil || refused.Reason != "" {
@@ -56,7 +55,7 @@ func (d *delivery) preflight(ctx context.Context, goals []goal) (Progress, error
 		return Progress{}, nil
 	}
 
-	// What a layer has applied already is of this Transform.
+	// Objects that a layer has applied already belong to this Transform.
 	applied := map[key]bool{}
 	for _, s := range d.states {
 		for k := range s.inventory {
@@ -89,15 +88,15 @@ func (d *delivery) preflight(ctx context.Context, goals []goal) (Progress, error
 	return Progress{Stalled: true, Nodes: refused, Reason: v1alpha1.ForeignObjectsReason, Message: foreignMessage(refused)}, nil
 }
 
-// checkNames returns a Progress that refuses if an object of Flux of a new layer has another
-// owner. It may be of a user who migrates to Ropewalk: what is in its inventory would be pruned.
+// checkNames returns a Progress that refuses if an object of Flux of a new layer has another owner.
+// It may belong to a user who migrates to Ropewalk: the objects in its inventory would be pruned.
 func (d *delivery) checkNames(ctx context.Context, goals []goal) (Progress, error) {
 	// Only layers that are released and not in the cluster get new objects.
 	for _, g := range goals {
 		if d.states[g.layer] != nil || !g.released {
 			continue
 		}
-		from, _, err := d.Artifacts.Source(d.t, g.layer, d.layers[g.layer].Digest)
+		source, _, err := d.Artifacts.Source(d.t, g.layer, d.layers[g.layer].Digest)
 		if err != nil {
 			return Progress{}, err
 		}
@@ -105,7 +104,7 @@ func (d *delivery) checkNames(ctx context.Context, goals []goal) (Progress, erro
 
 		// Neither a Kustomization nor a source may exist.
 		for _, gvk := range []schema.GroupVersionKind{
-			kustomizev1.GroupVersion.WithKind(kustomizev1.KustomizationKind), sourcev1.GroupVersion.WithKind(kindOf(from)),
+			kustomizev1.GroupVersion.WithKind(kustomizev1.KustomizationKind), sourcev1.GroupVersion.WithKind(kindOf(source)),
 		} {
 			o := &metav1.PartialObjectMetadata{}
 			o.SetGroupVersionKind(gvk)
@@ -119,9 +118,9 @@ func (d *delivery) checkNames(ctx context.Context, goals []goal) (Progress, erro
 			if o.Labels[v1alpha1.LabelTransform] == d.t.Name && o.Labels[v1alpha1.LabelNamespace] == d.t.Namespace {
 				continue
 			}
-			return Progress{Stalled: true, Reason: v1alpha1.ForeignObjectsReason, Message: fmt.Sprintf(
-				"%s %q exists and is not of this Transform: delete it (a Kustomization with deletionPolicy: Orphan, so that its objects stay), or rename the Transform",
-				gvk.Kind, names.Name)}, nil
+			message := fmt.Sprintf("%s %q exists and is not of this Transform: delete it "+
+				"(a Kustomization with deletionPolicy: Orphan, so that its objects stay), or rename the Transform", gvk.Kind, names.Name)
+			return Progress{Stalled: true, Reason: v1alpha1.ForeignObjectsReason, Message: message}, nil
 		}
 	}
 	return Progress{}, nil
@@ -134,14 +133,14 @@ func foreignMessage(foreign []v1alpha1.NodeStatus) string {
 	for _, n := range foreign {
 		names = append(names, n.Object)
 	}
-	return fmt.Sprintf("already in the cluster with another owner, and adopt is Never: %s; nothing is applied: delete or rename them, or set adopt: TakeOwnership",
-		printable.List(names, most))
+	return fmt.Sprintf("already in the cluster with another owner, and adopt is Never: %s; nothing is applied: "+
+		"delete or rename them, or set adopt: TakeOwnership", printable.List(names, most))
 }
 
-// findForeign reads the metadata of objects, and returns those that exist and do not have the
-// labels of a Kustomization of this Transform.
+// findForeign reads the metadata of objects, and returns the objects that exist without the labels
+// of a Kustomization of this Transform.
 func (d *delivery) findForeign(ctx context.Context, layer string, refs []ObjectRef) ([]v1alpha1.NodeStatus, error) {
-	// The layers of before count too: objects move between layers.
+	// Former layers count too: objects move between layers.
 	ours := map[string]bool{}
 	for name := range d.layers {
 		ours[objectName(d.t, name)] = true
@@ -152,7 +151,7 @@ func (d *delivery) findForeign(ctx context.Context, layer string, refs []ObjectR
 
 	// An API server answers one request for each object, so several are sent at once.
 	var mu sync.Mutex
-	var out []v1alpha1.NodeStatus
+	var foreign []v1alpha1.NodeStatus
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(concurrentReads)
 	for _, r := range refs {
@@ -171,7 +170,7 @@ func (d *delivery) findForeign(ctx context.Context, layer string, refs []ObjectR
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			out = append(out, v1alpha1.NodeStatus{
+			foreign = append(foreign, v1alpha1.NodeStatus{
 				ID: r.Node, Object: r.String(), Layer: objectName(d.t, layer), State: StateForeign, Message: ownerOf(o),
 			})
 			return nil
@@ -180,11 +179,11 @@ func (d *delivery) findForeign(ctx context.Context, layer string, refs []ObjectR
 
 	// The order of the answers must not show.
 	err := group.Wait()
-	slices.SortFunc(out, func(a, b v1alpha1.NodeStatus) int { return strings.Compare(a.Object, b.Object) })
-	return out, err
+	slices.SortFunc(foreign, func(a, b v1alpha1.NodeStatus) int { return strings.Compare(a.Object, b.Object) })
+	return foreign, err
 }
 
-// ownerOf returns to whom an object seems to belong.
+// ownerOf returns the probable owner of an object, for messages.
 func ownerOf(o *metav1.PartialObjectMetadata) string {
 	if name := o.Labels[labelKustomization]; name != "" {
 		return "applied by Kustomization " + o.Labels[labelKustomizationNamespace] + "/" + name

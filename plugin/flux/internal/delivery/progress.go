@@ -31,19 +31,19 @@ const (
 	StateInProgress = "InProgress"
 )
 
-// progress returns how far the delivery is.
+// progress returns the progress of the delivery.
 func (d *delivery) progress(goals []goal) Progress {
 	p := Progress{Changed: d.changed, Ready: true, NodesReadAt: d.readAt, Shared: printable.List(d.shared, 3)}
 	done := true
 	others := ""
 	var first *v1alpha1.LayerStatus
 
-	// The worst layer gives the message, and any one of them can make the delivery fail.
+	// The worst layer gives the message, and each layer can make the delivery fail.
 	for _, g := range goals {
 		layer := d.layer(g)
 		if layer.State != v1alpha1.LayerReady {
 			p.Ready = false
-			if first == nil || first.State == v1alpha1.LayerWaiting || layer.State == v1alpha1.LayerFailed && first.State != v1alpha1.LayerFailed {
+			if first == nil || isWorse(layer, *first) {
 				first = &layer
 			}
 		}
@@ -54,8 +54,9 @@ func (d *delivery) progress(goals []goal) Progress {
 			}
 		}
 		p.Failed = p.Failed || layer.State == v1alpha1.LayerFailed
-		// A layer that keeps something for others has all that is wanted of it.
-		done = done && (layer.State == v1alpha1.LayerReady || g.others != "" && g.waits == "" && d.states[g.layer].healthy && g.keep)
+		// A layer that only keeps something for others has all that is wanted of it.
+		keepsOnly := g.others != "" && g.waits == "" && g.keep && d.states[g.layer].healthy
+		done = done && (layer.State == v1alpha1.LayerReady || keepsOnly)
 		others = cmp.Or(others, g.others)
 		p.Layers = append(p.Layers, layer)
 	}
@@ -75,6 +76,13 @@ func (d *delivery) progress(goals []goal) Progress {
 		p.Message = fmt.Sprintf("%s: %s%s", first.Name, cmp.Or(first.Message, strings.ToLower(first.State)), d.timedOut(*first, p.Nodes))
 	}
 	return p
+}
+
+// isWorse reports whether the message of a layer that is not Ready counts more than the message of
+// a layer before it.
+func isWorse(layer, before v1alpha1.LayerStatus) bool {
+	isNewFailure := layer.State == v1alpha1.LayerFailed && before.State != v1alpha1.LayerFailed
+	return before.State == v1alpha1.LayerWaiting || isNewFailure
 }
 
 // lacking returns the first layer that waits for an object outside of the render, or nil.
@@ -97,7 +105,8 @@ func (p *Progress) judge(k *kustomizev1.Kustomization) {
 	}
 	p.Stalled = true
 	p.Reason = v1alpha1.LayerNotReadyReason
-	if stalled.Reason == acl.AccessDeniedReason && strings.Contains(stalled.Message, "feature gate") || stalled.Reason == meta.FeatureGateDisabledReason {
+	isGated := stalled.Reason == acl.AccessDeniedReason && strings.Contains(stalled.Message, "feature gate")
+	if isGated || stalled.Reason == meta.FeatureGateDisabledReason {
 		p.Reason = v1alpha1.FeatureDisabledReason
 	}
 }
@@ -109,7 +118,7 @@ func (d *delivery) layer(g goal) v1alpha1.LayerStatus {
 	s := d.states[g.layer]
 	k := d.live.kustomizations[g.layer]
 
-	// What is wanted is shown before anything of it is in the cluster.
+	// The wanted layer is shown before anything of it is in the cluster.
 	if u != nil {
 		out.Waves, out.Digest, out.Objects = u.Waves, u.Digest, int32(len(u.Objects)) //nolint:gosec // a layer has few objects
 	}
@@ -125,12 +134,13 @@ func (d *delivery) layer(g goal) v1alpha1.LayerStatus {
 		return out
 	}
 
-	// The state follows from the goal, then from what Flux reports.
+	// The state follows from the goal, then from the report of Flux.
 	_, out.Applied, _ = strings.Cut(k.Status.LastAppliedRevision, "sha256:")
 	if out.Applied != "" {
 		out.Applied = "sha256:" + out.Applied
 	}
 	fine := s.healthy && g.keep && g.released && !d.touched[g.layer]
+	isUnhealthy := s.applied && !s.healthy && ready(k).Status == metav1.ConditionFalse
 	switch {
 	case g.remove || u == nil && !d.pinnedOnly(g):
 		out.State, out.Message = v1alpha1.LayerRetiring, cmp.Or(out.Message, g.others)
@@ -143,7 +153,7 @@ func (d *delivery) layer(g goal) v1alpha1.LayerStatus {
 	case fine:
 		out.State = v1alpha1.LayerReady
 	case d.touched[g.layer]:
-	case s.failed || s.applied && !s.healthy && ready(k).Status == metav1.ConditionFalse:
+	case s.failed || isUnhealthy:
 		out.State, out.Message = v1alpha1.LayerFailed, ready(k).Message
 	default:
 		out.Message = d.doing(k, s)
@@ -167,11 +177,11 @@ func ready(k *kustomizev1.Kustomization) metav1.Condition {
 	return metav1.Condition{Status: metav1.ConditionUnknown}
 }
 
-// doing returns what Flux is doing, or the message of its source.
+// doing returns the message of Flux about its work on a layer, or about the source.
 func (d *delivery) doing(k *kustomizev1.Kustomization, s *state) string {
-	if from, ok := d.live.sourceOf(k).(*sourcev1.OCIRepository); ok && !s.fetched {
-		if c := apimeta.FindStatusCondition(from.Status.Conditions, meta.ReadyCondition); c != nil && c.Status == metav1.ConditionFalse {
-			return fmt.Sprintf("OCIRepository %q: %s", from.Name, c.Message)
+	if repository, ok := d.live.sourceOf(k).(*sourcev1.OCIRepository); ok && !s.fetched {
+		if c := apimeta.FindStatusCondition(repository.Status.Conditions, meta.ReadyCondition); c != nil && c.Status == metav1.ConditionFalse {
+			return fmt.Sprintf("OCIRepository %q: %s", repository.Name, c.Message)
 		}
 		return "fetching the artifact"
 	}
@@ -181,9 +191,9 @@ func (d *delivery) doing(k *kustomizev1.Kustomization, s *state) string {
 	return ready(k).Message
 }
 
-// nodes returns the objects that the message of a Kustomization names: those that it waits for,
-// and those that it cannot apply. While Flux waits it names none, and then all that it waits for
-// are returned.
+// nodes returns the objects that the message of a Kustomization names: objects that are not Ready,
+// and objects that cannot be applied. While Flux waits, its message names no object: all objects
+// that it waits for are returned then.
 func (d *delivery) nodes(layer string, k *kustomizev1.Kustomization) []v1alpha1.NodeStatus {
 	if r, ok := d.readings[layer]; ok {
 		return r.nodes
@@ -213,16 +223,17 @@ func (d *delivery) nodes(layer string, k *kustomizev1.Kustomization) []v1alpha1.
 	return out
 }
 
-// timedOutAt returns when the timeout of an object passed which Flux names as not Ready, or nil if
-// it has none, or has not had all of its time. Flux names objects when the time of the layer is
-// up, and what it has waited by then is known: an object with 1m in a layer of 10m passed its
-// timeout 9m before.
+// timedOutAt returns the time at which an object that Flux names as not Ready passed its timeout.
+// It returns nil if the object has no timeout, or has not had all of its time. Flux names objects
+// when the time of the layer is up, so that an object with 1m in a layer of 10m passed its timeout
+// 9m before.
 func (d *delivery) timedOutAt(layer string, r ObjectRef, k *kustomizev1.Kustomization) *metav1.Time {
 	if before := d.timedOutBefore(layer, r, k); before != nil {
 		return before
 	}
 	healthy := apimeta.FindStatusCondition(k.Status.Conditions, meta.HealthyCondition)
-	if healthy == nil || r.Timeout.Duration == 0 || r.Timeout.Duration > k.GetTimeout() {
+	hasTimeout := r.Timeout.Duration != 0 && r.Timeout.Duration <= k.GetTimeout()
+	if healthy == nil || !hasTimeout {
 		return nil
 	}
 	passed := healthy.LastTransitionTime.Add(r.Timeout.Duration)
@@ -235,9 +246,9 @@ func (d *delivery) timedOutAt(layer string, r ObjectRef, k *kustomizev1.Kustomiz
 	return nil // Flux gives up early if another object has failed.
 }
 
-// timedOutBefore returns when the timeout of an object passed in an earlier wait of Flux for the
-// same artifact, by the status of the Transform, or nil if it did not. Flux waits again and again,
-// and only the first time counts.
+// timedOutBefore returns the time at which an object passed its timeout in an earlier wait of Flux
+// for the same artifact, by the status of the Transform, or nil if it did not. Flux waits again and
+// again, and only the first time counts.
 func (d *delivery) timedOutBefore(layer string, r ObjectRef, k *kustomizev1.Kustomization) *metav1.Time {
 	for _, n := range d.timedOutNodes(layer, k) {
 		if n.ID == r.Node && n.Object == r.String() {
@@ -263,8 +274,8 @@ func (d *delivery) timedOutNodes(layer string, k *kustomizev1.Kustomization) (ou
 	return out
 }
 
-// timedOut returns which nodes of a layer have passed their timeouts and since when, for the
-// message of the layer.
+// timedOut returns the end of the message of a layer: the nodes that have passed their timeouts, and
+// the times.
 func (d *delivery) timedOut(layer v1alpha1.LayerStatus, nodes []v1alpha1.NodeStatus) string {
 	var out []string
 	for _, n := range nodes {
@@ -279,7 +290,8 @@ func (d *delivery) timedOut(layer v1alpha1.LayerStatus, nodes []v1alpha1.NodeSta
 }
 
 // awaited returns the objects that have to be Ready before a layer is, while Flux looks at them.
-// Flux reports which are not when their time is up, and only the account that applies may look.
+// Flux reports the objects that are not Ready when their time is up, and only the account that
+// applies may look.
 func (d *delivery) awaited(layer string, k *kustomizev1.Kustomization) []v1alpha1.NodeStatus {
 	switch s := d.states[layer]; {
 	case s.healthy:
@@ -287,14 +299,14 @@ func (d *delivery) awaited(layer string, k *kustomizev1.Kustomization) []v1alpha
 	case !s.applied:
 		return d.timedOutNodes(layer, k) // It is applied again.
 	}
-	own := map[key]ObjectRef{}
+	objects := map[key]ObjectRef{}
 	for _, r := range d.layers[layer].Objects {
-		own[r.key()] = r
+		objects[r.key()] = r
 	}
 	var out []v1alpha1.NodeStatus
 	for _, check := range k.Spec.HealthChecks {
 		r := checked(check)
-		r.Node = own[r.key()].Node
+		r.Node = objects[r.key()].Node
 		out = append(out, v1alpha1.NodeStatus{
 			ID: r.Node, Object: r.String(), Layer: k.Name, State: StateInProgress,
 			Message:    "waiting for its layer: Flux reports objects that are not Ready at the timeout",
@@ -304,7 +316,7 @@ func (d *delivery) awaited(layer string, k *kustomizev1.Kustomization) []v1alpha
 	return out
 }
 
-// reading is what was read of the objects of a layer.
+// reading holds the facts that were read about the objects of a layer.
 type reading struct {
 	ready, read int32
 	// nodes are the objects that are not ready.
@@ -312,15 +324,17 @@ type reading struct {
 }
 
 // readNodes reads the objects of layers that are not Ready if spec.delivery.flux.reportNodes asks
-// for it: Flux names what is not ready only when its wait is over. The last reading holds for
-// [readiness.Interval].
+// for it: Flux names objects that are not ready only when its wait is over. The last reading holds
+// for [readiness.Interval].
 func (d *delivery) readNodes(ctx context.Context, goals []goal) error {
 	if !d.template().ReportNodes || d.template().KubeConfig != nil {
 		return nil
 	}
+
+	// At most readiness.MaxObjects are read, of the first layers that are not Ready.
 	last := d.t.Status.NodesReadAt
 	isFresh := last != nil && time.Since(last.Time) < readiness.Interval
-	left := readiness.MaxObjects
+	remaining := readiness.MaxObjects
 	for _, g := range goals {
 		u, k := d.layers[g.layer], d.live.kustomizations[g.layer]
 		isApplied := u != nil && k != nil && g.released && !d.touched[g.layer]
@@ -332,8 +346,10 @@ func (d *delivery) readNodes(ctx context.Context, goals []goal) error {
 			d.keepReading(g.layer, k)
 			continue
 		}
-		objects := u.Objects[:min(left, len(u.Objects))]
-		left -= len(objects)
+
+		// The reading of each layer takes a part of that.
+		objects := u.Objects[:min(remaining, len(u.Objects))]
+		remaining -= len(objects)
 		r, err := d.readLayer(ctx, g.layer, objects, k)
 		if err != nil {
 			return err
@@ -361,13 +377,15 @@ func (d *delivery) keepReading(layer string, k *kustomizev1.Kustomization) {
 
 // readLayer reads objects of a layer and judges them as its Kustomization does.
 func (d *delivery) readLayer(ctx context.Context, layer string, objects []ObjectRef, k *kustomizev1.Kustomization) (reading, error) {
-	asked := make([]unstructured.Unstructured, len(objects))
+	requested := make([]unstructured.Unstructured, len(objects))
 	for i, r := range objects {
-		asked[i].SetGroupVersionKind(schema.GroupVersionKind{Group: r.Group, Version: r.Version, Kind: r.Kind})
-		asked[i].SetNamespace(cmp.Or(r.Namespace, d.t.Namespace))
-		asked[i].SetName(r.Name)
+		requested[i].SetGroupVersionKind(schema.GroupVersionKind{Group: r.Group, Version: r.Version, Kind: r.Kind})
+		requested[i].SetNamespace(cmp.Or(r.Namespace, d.t.Namespace))
+		requested[i].SetName(r.Name)
 	}
-	verdicts, err := readiness.Judge(ctx, d.Client, asked, k.Spec.HealthCheckExprs)
+
+	// An object that is not ready becomes a node of the status.
+	verdicts, err := readiness.Judge(ctx, d.Client, requested, k.Spec.HealthCheckExprs)
 	if err != nil {
 		return reading{}, err
 	}
@@ -378,7 +396,14 @@ func (d *delivery) readLayer(ctx context.Context, layer string, objects []Object
 			continue
 		}
 		r := objects[i]
-		n := v1alpha1.NodeStatus{ID: r.Node, Object: r.String(), Layer: k.Name, State: StateInProgress, Message: printable.FirstLine(v.Reason), TimedOutAt: d.timedOutAt(layer, r, k)}
+		n := v1alpha1.NodeStatus{
+			ID:         r.Node,
+			Object:     r.String(),
+			Layer:      k.Name,
+			State:      StateInProgress,
+			Message:    printable.FirstLine(v.Reason),
+			TimedOutAt: d.timedOutAt(layer, r, k),
+		}
 		if v.Failed {
 			n.State = StateFailed
 		}

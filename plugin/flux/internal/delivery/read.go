@@ -23,8 +23,8 @@ import (
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 )
 
-// cluster is what there is for a Transform: Kustomizations by the name of their layer,
-// and sources by their kind and name.
+// cluster holds the objects of Flux of a Transform: Kustomizations by the name of their layer, and
+// sources by their kind and name.
 type cluster struct {
 	kustomizations map[string]*kustomizev1.Kustomization
 	sources        map[sourceKey]source
@@ -38,7 +38,7 @@ type source interface {
 	sourcev1.Source
 }
 
-// sourceOf returns the source that a Kustomization refers to, or nil if there is none.
+// sourceOf returns the source that a Kustomization refers to, or nil if it does not exist.
 func (c *cluster) sourceOf(k *kustomizev1.Kustomization) client.Object {
 	if k != nil {
 		if s, ok := c.sources[sourceKey{k.Spec.SourceRef.Kind, k.Spec.SourceRef.Name}]; ok {
@@ -48,9 +48,9 @@ func (c *cluster) sourceOf(k *kustomizev1.Kustomization) client.Object {
 	return nil
 }
 
-// find reads what has the labels of a Transform.
+// find reads the objects of Flux with the labels of a Transform.
 func (f *Flux) find(ctx context.Context, t *v1alpha1.Transform) (*cluster, error) {
-	// The labels find what was made for the Transform, also if its layers changed.
+	// The labels find all that was made for the Transform, also if its layers changed.
 	c := &cluster{kustomizations: map[string]*kustomizev1.Kustomization{}, sources: map[sourceKey]source{}}
 	ours := []client.ListOption{client.InNamespace(t.Namespace), client.MatchingLabels{
 		v1alpha1.LabelTransform: t.Name, v1alpha1.LabelNamespace: t.Namespace,
@@ -64,7 +64,7 @@ func (f *Flux) find(ctx context.Context, t *v1alpha1.Transform) (*cluster, error
 		c.kustomizations[k.Labels[v1alpha1.LabelLayer]] = k
 	}
 
-	// The output may have changed, so both kinds of sources are read. One may not exist.
+	// The output may have changed, so both kinds of sources are read. The cluster may lack a kind.
 	var repositories sourcev1.OCIRepositoryList
 	if err := c.ignoreUnused(sourcev1.OCIRepositoryKind, f.Client.List(ctx, &repositories, ours...)); err != nil {
 		return nil, err
@@ -98,32 +98,6 @@ func (c *cluster) ignoreUnused(kind string, err error) error {
 	return nil
 }
 
-// kindOf returns the kind of a source. Objects that were read do not have it written on them.
-func kindOf(o client.Object) string {
-	switch o.(type) {
-	case *sourcev1.OCIRepository:
-		return sourcev1.OCIRepositoryKind
-	case *sourcev1.ExternalArtifact:
-		return sourcev1.ExternalArtifactKind
-	}
-	return o.GetObjectKind().GroupVersionKind().Kind
-}
-
-// digestOf returns the digest that a source leads to.
-func digestOf(o client.Object) string {
-	switch s := o.(type) {
-	case *sourcev1.OCIRepository:
-		if s.Spec.Reference != nil {
-			return s.Spec.Reference.Digest
-		}
-	case *sourcev1.ExternalArtifact:
-		if a := s.GetArtifact(); a != nil {
-			return a.Digest
-		}
-	}
-	return ""
-}
-
 // read reads the state of the layers.
 func (d *delivery) read(ctx context.Context) error {
 	live, err := d.find(ctx, d.t)
@@ -144,20 +118,20 @@ func (d *delivery) read(ctx context.Context) error {
 		if d.states[name] != nil || d.layers[name] == nil {
 			continue
 		}
-		left, err := d.stateOf(name, &kustomizev1.Kustomization{}, s)
+		leftover, err := d.stateOf(name, &kustomizev1.Kustomization{}, s)
 		if err != nil {
 			return err
 		}
-		if left.digest != "" {
-			left.absent = true
-			d.states[name] = left
+		if leftover.digest != "" {
+			leftover.absent = true
+			d.states[name] = leftover
 		}
 	}
 	return nil
 }
 
 // stateOf returns the state of a layer from its objects.
-func (d *delivery) stateOf(name string, k *kustomizev1.Kustomization, from client.Object) (*state, error) {
+func (d *delivery) stateOf(name string, k *kustomizev1.Kustomization, src client.Object) (*state, error) {
 	s := &state{
 		name: name, deleting: !k.DeletionTimestamp.IsZero(), inventory: inventoryOf(k),
 		health: health(k.Spec.HealthChecks, k.Spec.HealthCheckExprs),
@@ -175,11 +149,11 @@ func (d *delivery) stateOf(name string, k *kustomizev1.Kustomization, from clien
 	}
 
 	// The source names the artifact, and the store knows its revision.
-	if from == nil || digestOf(from) == "" {
+	if src == nil || digestOf(src) == "" {
 		return s, nil
 	}
-	s.digest = digestOf(from)
-	artifact := from.(source).GetArtifact() //nolint:forcetypeassert // find reads no others
+	s.digest = digestOf(src)
+	artifact := src.(source).GetArtifact() //nolint:forcetypeassert // find reads no others
 	wanted, revision, err := d.Artifacts.Source(d.t, name, s.digest)
 	switch {
 	case errors.Is(err, ErrGone):
@@ -188,9 +162,9 @@ func (d *delivery) stateOf(name string, k *kustomizev1.Kustomization, from clien
 		}
 	case err != nil:
 		return nil, err
-	case kindOf(wanted) != kindOf(from):
-		// The output has changed. The digest means nothing to the new one.
-		s.digest = kindOf(from) + " " + s.digest
+	case kindOf(wanted) != kindOf(src):
+		// The output has changed. The digest means nothing to the new output.
+		s.digest = kindOf(src) + " " + s.digest
 		s.elsewhere = true
 		revision = ""
 		if artifact != nil {
@@ -206,7 +180,7 @@ func (d *delivery) stateOf(name string, k *kustomizev1.Kustomization, from clien
 	return s, nil
 }
 
-// judge sets what became of the revision that was attempted last.
+// judge sets the outcome of the revision that was attempted last.
 //
 // The status is written after the conditions. So Ready is only believed together
 // with what the rest of the status says of the same revision.
@@ -215,11 +189,12 @@ func (s *state) judge(k *kustomizev1.Kustomization, revision string) {
 	if ready == nil {
 		return
 	}
+	isUnhealthy := ready.Reason == meta.HealthCheckFailedReason || ready.Reason == meta.HealthCheckCanceledReason
 	switch {
 	case ready.Status == metav1.ConditionTrue:
 		s.applied = k.Status.LastAppliedRevision == revision
 		s.healthy = s.applied && k.Status.ObservedGeneration == k.Generation && s.suspended != ours
-	case ready.Status == metav1.ConditionFalse && (ready.Reason == meta.HealthCheckFailedReason || ready.Reason == meta.HealthCheckCanceledReason):
+	case ready.Status == metav1.ConditionFalse && isUnhealthy:
 		s.applied = true
 	case ready.Status == metav1.ConditionFalse:
 		s.failed = true
@@ -230,8 +205,8 @@ func (s *state) judge(k *kustomizev1.Kustomization, revision string) {
 			}
 		}
 	default:
-		at := apimeta.FindStatusCondition(k.Status.Conditions, meta.ReconcilingCondition)
-		s.applied = at != nil && strings.HasPrefix(at.Message, "Running health checks for revision "+revision+" ")
+		reconciling := apimeta.FindStatusCondition(k.Status.Conditions, meta.ReconcilingCondition)
+		s.applied = reconciling != nil && strings.HasPrefix(reconciling.Message, "Running health checks for revision "+revision+" ")
 	}
 }
 
@@ -244,7 +219,7 @@ func shown(k key) string {
 	return parts[1] + "/" + parts[2] + "/" + parts[3]
 }
 
-// inventoryOf returns the keys of what a Kustomization has applied.
+// inventoryOf returns the keys of the objects that a Kustomization has applied.
 func inventoryOf(k *kustomizev1.Kustomization) map[key]bool {
 	out := map[key]bool{}
 	for _, r := range Inventory(k) {
@@ -253,8 +228,9 @@ func inventoryOf(k *kustomizev1.Kustomization) map[key]bool {
 	return out
 }
 
-// Inventory returns what a Kustomization has applied. An entry is NAMESPACE_NAME_GROUP_KIND, with
-// two underscores for a colon in a name (fluxcd/cli-utils, pkg/object).
+// Inventory returns the objects that a Kustomization has applied. An entry is
+// NAMESPACE_NAME_GROUP_KIND, with two underscores for a colon in a name (fluxcd/cli-utils,
+// pkg/object).
 func Inventory(k *kustomizev1.Kustomization) []ObjectRef {
 	if k.Status.Inventory == nil {
 		return nil
@@ -268,19 +244,31 @@ func Inventory(k *kustomizev1.Kustomization) []ObjectRef {
 			continue
 		}
 		out = append(out, ObjectRef{
-			Namespace: namespace, Name: strings.ReplaceAll(rest[:j], "__", ":"), Group: rest[j+1 : i], Kind: rest[i+1:], Version: e.Version,
+			Namespace: namespace,
+			Name:      strings.ReplaceAll(rest[:j], "__", ":"),
+			Group:     rest[j+1 : i],
+			Kind:      rest[i+1:],
+			Version:   e.Version,
 		})
 	}
 	return out
 }
 
-// load reads what is wanted and what is live into values that plan compares. Manifests are read
-// only if something is handed over.
+// load reads the wanted and the live layers into values that plan compares. Manifests are read only
+// if something is handed over.
 func (d *delivery) load(ctx context.Context, layers []Layer) error {
 	involved := d.involved(layers)
+
+	// The wanted layers are read from their files, or from their artifacts.
 	for i := range layers {
 		u := &layers[i]
-		w := desired{name: u.Name, digest: u.Digest, after: u.After, content: make(content, len(u.Objects)), health: health(u.HealthChecks, u.HealthCheckExprs)}
+		w := desired{
+			name:    u.Name,
+			digest:  u.Digest,
+			after:   u.After,
+			content: make(content, len(u.Objects)),
+			health:  health(u.HealthChecks, u.HealthCheckExprs),
+		}
 		for _, r := range u.Objects {
 			w.content[r.key()] = manifest{sum: "wanted"}
 		}
@@ -293,6 +281,8 @@ func (d *delivery) load(ctx context.Context, layers []Layer) error {
 		}
 		d.desired = append(d.desired, w)
 	}
+
+	// The live layers are read from their artifacts.
 	for _, name := range ordered(d.states) {
 		if err := d.liveContent(ctx, d.states[name], involved[name]); err != nil {
 			return fmt.Errorf("layer %q: %w", name, err)
@@ -301,9 +291,9 @@ func (d *delivery) load(ctx context.Context, layers []Layer) error {
 	return nil
 }
 
-// involved returns the layers that take part in a hand-over: those that have what another one
-// should have, that other one, and those that are marked as such. Layers that wait for what may
-// have been applied or not are returned too.
+// involved returns the layers that take part in a hand-over: layers that have an object of another
+// layer, that other layer, and layers with marked objects. Layers whose artifact may have been
+// applied or not are returned too.
 func (d *delivery) involved(layers []Layer) map[string]bool {
 	// Flux may report an object without a namespace under another key.
 	out := map[string]bool{}
@@ -317,7 +307,7 @@ func (d *delivery) involved(layers []Layer) map[string]bool {
 	}
 
 	// Objects of other Transforms, and marks, involve a layer.
-	for k := range d.rivals.of {
+	for k := range d.rivals.objects {
 		if owner[k] != "" {
 			out[owner[k]] = true
 		}
@@ -332,10 +322,10 @@ func (d *delivery) involved(layers []Layer) map[string]bool {
 			out[name] = true
 		}
 
-		// So do objects that are in another layer than they should be.
+		// So do objects in a layer that should not have them.
 		for k := range s.inventory {
 			switch h := owner[k]; {
-			case h == "" && (d.rivals.open || d.rivals.of[k].wants):
+			case h == "" && (d.rivals.open || d.rivals.objects[k].wants):
 				out[name] = true // Another Transform wants it, or may.
 			case h != "" && h != name:
 				out[name], out[h] = true, true
@@ -390,7 +380,7 @@ func (d *delivery) liveContent(ctx context.Context, s *state, involved bool) err
 		s.known = true
 	}
 
-	// Keys are those of the manifests, and some objects may still be marked in the cluster.
+	// The keys come from the manifests, and some objects may still be marked in the cluster.
 	bare := map[key]key{}
 	for k := range s.content {
 		bare[withoutNamespace(k)] = k
@@ -399,15 +389,16 @@ func (d *delivery) liveContent(ctx context.Context, s *state, involved bool) err
 	stains := d.stains(s.name)
 	s.stained = map[key]bool{}
 	for k, m := range s.content {
-		if m.mark == plain && (stains == everything || stains != "" && strings.Contains(stains, stain(k))) {
+		isStained := stains == everything || strings.Contains(stains, stain(k))
+		if m.mark == plain && isStained {
 			s.stained[k] = true
 		}
 	}
 	return nil
 }
 
-// alias renames the keys of the inventory of a layer to those of its manifests: the manifest of an
-// object that has no namespace in the cluster may name one.
+// alias renames the keys of the inventory of a layer to the keys of its manifests: the manifest of
+// an object that has no namespace in the cluster may name a namespace.
 func (s *state) alias(bare map[key]key) {
 	for _, k := range sortedKeys(s.inventory) {
 		if full, ok := bare[k]; ok && full != k {
@@ -423,7 +414,7 @@ func withoutNamespace(k key) key {
 	return key(parts[0] + "/" + parts[1] + "//" + parts[3])
 }
 
-// stains returns the annotation of the source of a layer that has the objects that are or were
+// stains returns the annotation of the source of a layer that lists the objects that are or were
 // marked.
 func (d *delivery) stains(layer string) string {
 	if s := d.live.sourceOf(d.live.kustomizations[layer]); s != nil {

@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// MaxObjects is how many objects a layer has at most: a reconciliation in which
-// nothing changes takes Flux 7 s for so many, and grows faster than their number.
+// MaxObjects limits the objects of a layer: a reconciliation in which nothing changes takes Flux 7 s
+// for so many objects, and grows faster than their number.
 const MaxObjects = 1000
 
-// shardObjects is how many objects a shard has on average when shards are made:
-// hashing spreads them unevenly, and none may have more than MaxObjects.
+// shardObjects is the average number of objects of new shards: hashing spreads objects unevenly, and
+// no shard may have more than MaxObjects.
 const shardObjects = 800
 
-// Present is how many shards each barrier layer has now, beside the layer of its name.
+// Present counts the shards of each barrier layer in the cluster, beside the layer of its name.
 type Present map[string]int
 
-// Cuts returns how layers of these names are cut.
+// Cuts returns the shards that layers of these names have.
 func Cuts(layers []Layer) Present {
 	out := Present{}
 	for _, u := range layers {
@@ -45,32 +45,33 @@ func shardOf(name string) (layer string, number int, ok bool) {
 	return name[:i], number, true
 }
 
-// cut cuts a layer into one that others need first, and shards.
-func cut(layer string, members []member, now int) []Layer {
+// cut cuts a layer into a layer with the objects that others need first, and shards. The argument
+// present is the number of shards in the cluster.
+func cut(layer string, members []member, present int) []Layer {
 	// A layer that is small enough stays as it is.
-	var first, rest []member
-	if whole := len(members) <= MaxObjects && now == 0 || len(members) <= MaxObjects/2; whole {
-		first = members
+	var prerequisites, others []member
+	if whole := len(members) <= MaxObjects && present == 0 || len(members) <= MaxObjects/2; whole {
+		prerequisites = members
 	} else {
-		first, rest = divide(members)
+		prerequisites, others = divide(members)
 	}
 	var out []Layer
-	if len(first) > 0 {
-		out = append(out, unitOf(layer, first))
+	if len(prerequisites) > 0 {
+		out = append(out, unitOf(layer, prerequisites))
 	}
-	if len(rest) == 0 {
+	if len(others) == 0 {
 		return out
 	}
 
-	// The number of shards stays if it is still right, because a new one moves objects.
-	count := (len(rest) + shardObjects - 1) / shardObjects
-	if now > count && count > now/2 {
-		count = now
+	// The number of shards stays if it is still right, because a new shard moves objects.
+	count := (len(others) + shardObjects - 1) / shardObjects
+	if present > count && count > present/2 {
+		count = present
 	}
 
-	// Shards apply at the same time, after what they need.
+	// Shards apply at the same time, after the objects that they need.
 	shards := make([][]member, count)
-	for _, m := range rest {
+	for _, m := range others {
 		i := rendezvous(m.ref, count)
 		shards[i] = append(shards[i], m)
 	}
@@ -79,7 +80,7 @@ func cut(layer string, members []member, now int) []Layer {
 			continue
 		}
 		u := unitOf(fmt.Sprintf("%s-%d", layer, i+1), s)
-		if len(first) > 0 {
+		if len(prerequisites) > 0 {
 			u.After = []string{layer}
 		}
 		out = append(out, u)
@@ -87,8 +88,8 @@ func cut(layer string, members []member, now int) []Layer {
 	return out
 }
 
-// divide takes what others need out of a layer. What pods need only to run is with
-// that, unless there is too much of it.
+// divide separates the objects that others need from the rest of a layer. Objects that pods need
+// only to run come first too, unless there are too many of them.
 func divide(members []member) (first, rest []member) {
 	counts := map[needed]int{}
 	for _, m := range members {
@@ -140,8 +141,8 @@ func need(r ObjectRef) needed {
 	return never
 }
 
-// rendezvous returns the shard of an object, of count: the one that weighs most with it. When a
-// shard is added, objects move only to that one.
+// rendezvous returns the shard of an object, among count shards: the shard whose number and key have
+// the largest hash. When a shard is added, objects move only to the new shard.
 func rendezvous(r ObjectRef, count int) int {
 	sum := sha256.Sum256([]byte(r.key()))
 	seed := binary.BigEndian.Uint64(sum[:])

@@ -18,7 +18,7 @@ type key string
 // object.
 func (r ObjectRef) key() key { return key(r.Group + "/" + r.Kind + "/" + r.Namespace + "/" + r.Name) }
 
-// mark is what a hand-over did to the manifest of an object in an artifact.
+// mark says whether a hand-over has changed the manifest of an object in an artifact.
 type mark uint8
 
 const (
@@ -28,8 +28,8 @@ const (
 	marked
 )
 
-// manifest is that of an object in an artifact. Its sum is that of the text without
-// the mark.
+// manifest is the manifest of an object in an artifact. Its sum is taken of the text without the
+// mark.
 type manifest struct {
 	sum  string
 	mark mark
@@ -37,7 +37,7 @@ type manifest struct {
 	once bool
 }
 
-// content is what an artifact has.
+// content holds the manifests of an artifact.
 type content map[key]manifest
 
 // suspension of a Kustomization.
@@ -56,22 +56,22 @@ type state struct {
 	name string
 	// absent: there is a source, and no Kustomization.
 	absent bool
-	// digest is where its source leads, "" where the source is missing.
+	// digest is the digest in its source, "" where the source is missing.
 	digest string
-	// elsewhere: the digest is one of an output that is not that of the Transform any more.
+	// elsewhere: the digest belongs to an output that the Transform had before.
 	elsewhere bool
-	// content is that of the digest; known is false where it could not be had.
+	// content is read from the artifact of the digest; known is false if it could not be read.
 	content content
 	known   bool
-	// stained are objects that an artifact before this one had marked, and this one
-	// has plain: they are marked in the cluster until this one is applied.
+	// stained are objects that an earlier artifact had marked and the present artifact has plain:
+	// they are marked in the cluster until it is applied.
 	stained map[key]bool
 	// health identifies the health checks of its Kustomization.
 	health string
 	// fetched: the source has the artifact of its digest.
 	fetched bool
-	// applied: the last that Flux applied was that artifact, and it cannot get another
-	// one now; healthy: and it is Ready.
+	// applied: the artifact is the last that Flux applied, and no other artifact can be applied
+	// now; healthy: and the layer is Ready.
 	applied, healthy bool
 	// failed: Flux could not apply it, and will try again or not.
 	failed bool
@@ -81,7 +81,7 @@ type state struct {
 	idle      bool
 	suspended suspension
 	deleting  bool
-	// inventory is what Flux says that it applied.
+	// inventory has the objects that Flux reports as applied.
 	inventory map[key]bool
 }
 
@@ -90,7 +90,7 @@ func (s *state) dirty(k key) bool {
 	return s.content[k].mark == marked || !s.applied && s.stained[k]
 }
 
-// stains returns the objects that will be stained when c takes the place of what s has.
+// stains returns the objects that will be stained when c replaces the content of s.
 func (s *state) stains(c content) map[key]bool {
 	out := map[key]bool{}
 	if s == nil {
@@ -104,36 +104,36 @@ func (s *state) stains(c content) map[key]bool {
 	return out
 }
 
-// wanted is a layer of what is to be delivered.
+// desired is a layer that is to be delivered.
 type desired struct {
 	name    string
 	digest  string
 	after   []string
 	content content
 	health  string
-	// lacks says which object outside of the render it has to wait for, "" if there is none.
+	// lacks names the object outside of the render that it has to wait for, "" if nothing is missing.
 	lacks string
 }
 
-// goal is what a layer should lead to now.
+// goal is the state that a layer should reach now.
 type goal struct {
 	layer string
 	// remove: its Kustomization is to be deleted.
 	remove bool
-	// orphan: what it applied is to stay.
+	// orphan: the objects that it applied are to stay.
 	orphan bool
 	// keep: its source is as it should be.
 	keep bool
-	// content and health are what its artifact and its Kustomization should have.
+	// content is for its artifact, and health identifies the health checks of its Kustomization.
 	content content
 	health  string
 	// quiesce: nothing may be under way when the source is changed.
 	quiesce bool
 	// released: it has, or gets now, all that is wanted of it.
 	released bool
-	// waits says for what, where it is neither released nor to be removed.
+	// waits is the reason why it is neither released nor to be removed.
 	waits string
-	// others says what it keeps for another Transform, or has to get from one.
+	// others names an object that it keeps for another Transform, or has to get from it.
 	others string
 }
 

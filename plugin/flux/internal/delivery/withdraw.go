@@ -17,8 +17,8 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/apply"
 )
 
-// Withdraw implements [Engine]. What a hand-over has marked is restored first, so that Flux
-// deletes it too.
+// Withdraw implements [Engine]. Objects that a hand-over has marked are restored first, so that Flux
+// deletes them too.
 func (f *Flux) Withdraw(ctx context.Context, t *v1alpha1.Transform) (done bool, waiting string, err error) {
 	// A namespace that is deleted takes all of it along.
 	gone, err := f.namespaceGone(ctx, t.Namespace)
@@ -26,7 +26,7 @@ func (f *Flux) Withdraw(ctx context.Context, t *v1alpha1.Transform) (done bool, 
 		return gone, "", err
 	}
 
-	// The state is read as for a delivery, of which nothing is wanted.
+	// The state is read as for a delivery without layers.
 	d := f.begin(t)
 	orphans := t.Spec.Delivery != nil && t.Spec.Delivery.DeletionPolicy == orphan
 	if orphans {
@@ -74,8 +74,8 @@ func (f *Flux) Withdraw(ctx context.Context, t *v1alpha1.Transform) (done bool, 
 	return false, waiting, nil
 }
 
-// withdrawing returns what the deletion of a Kustomization waits for. Flux writes nothing into its
-// status when it cannot delete what it has applied: only its log has the reason.
+// withdrawing returns a message about a Kustomization that is being deleted. Flux writes nothing
+// into its status when it cannot delete the objects: only its log has the reason.
 func withdrawing(k *kustomizev1.Kustomization, s *state) string {
 	switch {
 	case s.suspended == theirs:
@@ -117,8 +117,8 @@ func (f *Flux) namespaceGone(ctx context.Context, name string) (bool, error) {
 	return !ns.DeletionTimestamp.IsZero(), nil
 }
 
-// tidy deletes sources that no Kustomization refers to. It returns how many there are.
-func (d *delivery) tidy(ctx context.Context) (left int, err error) {
+// tidy deletes sources that no Kustomization refers to. It returns their number.
+func (d *delivery) tidy(ctx context.Context) (remaining int, err error) {
 	used := map[sourceKey]bool{}
 	for _, k := range d.live.kustomizations {
 		used[sourceKey{k.Spec.SourceRef.Kind, k.Spec.SourceRef.Name}] = true
@@ -128,13 +128,13 @@ func (d *delivery) tidy(ctx context.Context) (left int, err error) {
 		if used[k] || d.touched[layer] || d.live.kustomizations[layer] == nil && d.layers[layer] != nil {
 			continue
 		}
-		left++
+		remaining++
 		if !s.GetDeletionTimestamp().IsZero() {
 			continue
 		}
 		if err := client.IgnoreNotFound(d.Client.Delete(ctx, s)); err != nil {
-			return left, err
+			return remaining, err
 		}
 	}
-	return left, nil
+	return remaining, nil
 }

@@ -13,14 +13,15 @@ import (
 // a layer waits only for what a later one needs, and pods that never start are no failure.
 //
 // A kind with an expression of its own is left as it is: the expression names the objects that it
-// is about, and would call another one not ready for ever.
+// is about, and would call any other object not ready for ever.
 func checkWorkloads(layers []Layer) []Layer {
 	out := slices.Clone(layers)
 	for i := range out {
 		checks := slices.Clone(out[i].HealthChecks)
 		for _, r := range out[i].Objects {
 			check := meta.NamespacedObjectKindReference{APIVersion: r.Group + "/" + r.Version, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
-			if isWorkload(r) && !out[i].judges(check) && !slices.Contains(checks, check) {
+			isChecked := out[i].judges(check) || slices.Contains(checks, check)
+			if isWorkload(r) && !isChecked {
 				checks = append(checks, check)
 			}
 		}
