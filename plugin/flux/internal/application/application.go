@@ -15,9 +15,9 @@ import (
 // another Application has an object.
 const refusesShared = "FailOnSharedResource=true"
 
-// application returns the Application of a Transform at a digest, or why the controller refuses
-// it. The field names are those of argoproj.io/v1alpha1. Only fields are used that Argo CD has had
-// since it reads OCI artifacts (3.1), because a server-side apply refuses others.
+// application returns the Application of a Transform at a digest, or the refusal of the controller.
+// It has fields of argoproj.io/v1alpha1, and only fields that Argo CD has had since it reads OCI
+// artifacts (3.1), because a server-side apply refuses others.
 func (e *Engine) application(t *v1alpha1.Transform, digest string) (*unstructured.Unstructured, *refusal) {
 	template := v1alpha1.ArgoCDDelivery{}
 	if t.Spec.Delivery != nil && t.Spec.Delivery.ArgoCD != nil {
@@ -26,16 +26,22 @@ func (e *Engine) application(t *v1alpha1.Transform, digest string) (*unstructure
 	namespace := cmp.Or(template.Namespace, "argocd")
 	project := cmp.Or(template.Project, "default")
 	name := t.Namespace + "." + t.Name
+
+	// The flags of the controller come first.
 	switch {
 	case !e.Allow.namespace(namespace):
-		return nil, refuse(v1alpha1.AccessDeniedReason, "the controller is not allowed to put Applications into namespace %q: its flag --argocd-namespaces names those that it may", namespace)
+		const format = "the controller is not allowed to put Applications into namespace %q: its flag --argocd-namespaces names those that it may"
+		return nil, refuse(v1alpha1.AccessDeniedReason, format, namespace)
 	case !e.Allow.project(t.Namespace, project):
-		return nil, refuse(v1alpha1.AccessDeniedReason, "the controller is not allowed to use project %q for Transforms of namespace %q: its flag --argocd-projects names those that it may", project, t.Namespace)
+		const format = "the controller is not allowed to use project %q for Transforms of namespace %q: " +
+			"its flag --argocd-projects names those that it may"
+		return nil, refuse(v1alpha1.AccessDeniedReason, format, project, t.Namespace)
 	case t.Spec.Output == nil || t.Spec.Output.OCI == nil:
 		return nil, refuse(v1alpha1.InvalidReason, "Argo CD reads from a registry: set spec.output.oci")
 	case len(name) > 253:
 		return nil, refuse(v1alpha1.InvalidReason, "the name of the Application, %q, is longer than 253 characters: rename the Transform", name)
 	}
+
 	app := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
 		"project":     project,
 		"source":      map[string]any{"repoURL": t.Spec.Output.OCI.Repository, "path": ".", "targetRevision": digest},
@@ -50,7 +56,7 @@ func (e *Engine) application(t *v1alpha1.Transform, digest string) (*unstructure
 }
 
 // destination returns the cluster and the namespace of the objects. The namespace is for objects
-// that name none.
+// without a namespace of their own.
 func destination(t *v1alpha1.Transform, template v1alpha1.ArgoCDDelivery) map[string]any {
 	out := map[string]any{"namespace": target(t)}
 	switch {
@@ -79,13 +85,16 @@ func syncPolicy(t *v1alpha1.Transform, template v1alpha1.ArgoCDDelivery) map[str
 	if template.Automated == nil || *template.Automated {
 		out["automated"] = map[string]any{"prune": prunes(t), "selfHeal": template.SelfHeal}
 	}
+
+	// The namespace of the Transform exists; any other namespace may not.
 	var options []any
-	if target(t) != t.Namespace || template.Name != "" || template.Server != "" {
-		// The namespace of the Transform is there; another one may not be.
+	isElsewhere := template.Name != "" || template.Server != ""
+	if target(t) != t.Namespace || isElsewhere {
 		options = append(options, "CreateNamespace=true")
 	}
-	// It is said either way, because Argo CD merges an operation into the one before it:
-	// where a sync has no options, those of the last one hold for all waves but the first.
+
+	// The option is always set, because Argo CD merges an operation into the operation before it:
+	// where a sync has no options, the options of the last sync hold for all waves but the first.
 	if t.Spec.Adopt == "Never" {
 		options = append(options, refusesShared)
 	} else {

@@ -22,8 +22,8 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 )
 
-// retryAfter is how long a sync that failed is left alone where a Transform does not
-// say it.
+// retryAfter is the time for which a failed sync is left alone where a Transform has no
+// retryInterval.
 const retryAfter = 5 * time.Minute
 
 // GroupVersionKind returns the kind of Applications.
@@ -31,15 +31,15 @@ func GroupVersionKind() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Application"}
 }
 
-// everything in a list of [Allow] is any.
+// everything in a list of [Allow] allows any name.
 const everything = "*"
 
-// Allow says where Applications may be put. The zero value allows nothing.
+// Allow lists the places where Applications may be put. The zero value allows nothing.
 type Allow struct {
-	// Namespaces of Applications; "*" is any.
+	// Namespaces of Applications; "*" allows every namespace.
 	Namespaces []string
 	// Projects of Applications: PROJECT for Transforms of every namespace,
-	// NAMESPACE/PROJECT for those of one, or "*".
+	// NAMESPACE/PROJECT for the Transforms of a namespace, or "*".
 	Projects []string
 }
 
@@ -69,15 +69,15 @@ type Engine struct {
 	// read from a cache that may be late.
 	Client client.Client
 	Allow  Allow
-	// Now is the time; that of the clock where nil.
+	// Now is the clock; time.Now where nil.
 	Now func() time.Time
 }
 
 var _ delivery.Engine = (*Engine)(nil)
 
-// Deliver makes the Application lead to want, and returns what Argo CD has made of it. If the
-// controller does not allow it, or a user has to change something, the progress is Stalled and
-// there is no error.
+// Deliver makes the Application lead to want, and returns the progress of Argo CD. If the controller
+// does not allow it, or a user has to change something, the progress is Stalled and there is no
+// error.
 func (e *Engine) Deliver(ctx context.Context, t *v1alpha1.Transform, want delivery.Desired) (delivery.Progress, error) {
 	// Nothing is written over an Application of another owner.
 	app, refused := e.application(t, want.Digest)
@@ -87,12 +87,13 @@ func (e *Engine) Deliver(ctx context.Context, t *v1alpha1.Transform, want delive
 	live, err := e.get(ctx, app)
 	switch {
 	case apimeta.IsNoMatchError(err):
-		return refuse(v1alpha1.FeatureDisabledReason, "Argo CD is not installed in this cluster: kind Application does not exist").progress(t, want), nil
+		missing := refuse(v1alpha1.FeatureDisabledReason, "Argo CD is not installed in this cluster: kind Application does not exist")
+		return missing.progress(t, want), nil
 	case err != nil:
 		return delivery.Progress{}, err
 	case live != nil && !owns(t, live):
-		return refuse(v1alpha1.ForeignObjectsReason, "Application %s/%s exists and is not of this Transform: delete it, or rename the Transform",
-			app.GetNamespace(), app.GetName()).progress(t, want), nil
+		const format = "Application %s/%s exists and is not of this Transform: delete it, or rename the Transform"
+		return refuse(v1alpha1.ForeignObjectsReason, format, app.GetNamespace(), app.GetName()).progress(t, want), nil
 	case live != nil && live.GetDeletionTimestamp() != nil:
 		return waiting(app, want, "Argo CD is deleting the Application"), nil
 	}
@@ -132,31 +133,39 @@ func (e *Engine) apply(ctx context.Context, app, live *unstructured.Unstructured
 	return out, nil
 }
 
-// push ends a sync that stands in the way of the digest that is wanted, or that refuses what may
-// be taken over now. It starts a failed sync anew if it failed some time ago, or refused what may
-// be taken over now. The message has what it did.
+// push ends a sync that stands in the way of the wanted digest, or that refuses objects which may be
+// taken over by now. It starts a failed sync anew if it failed some time ago, or refused such
+// objects. It returns a message about its action, or "".
 func (e *Engine) push(ctx context.Context, t *v1alpha1.Transform, live *unstructured.Unstructured, seen observation, digest string) (string, error) {
 	automated := live.Object["spec"].(map[string]any)["syncPolicy"].(map[string]any)["automated"] != nil
 	op := seen.OperationState
 	if op == nil || !automated {
 		return "", nil
 	}
-	switch {
-	case op.Phase == phaseRunning && (op.revision() != digest && op.Operation.InitiatedBy.Automated || op.outdated(live)):
-		return "terminating the sync of the previous digest",
-			e.patch(ctx, live, map[string]any{"status": map[string]any{"operationState": map[string]any{"phase": phaseTerminating}}})
-	case op.failed() && op.revision() == digest && live.Object["operation"] == nil && (op.outdated(live) || e.rested(t, op)):
-		policy := live.Object["spec"].(map[string]any)["syncPolicy"].(map[string]any)
-		sync := map[string]any{"revision": digest, "prune": prunes(t)}
-		if options := policy["syncOptions"]; options != nil {
-			sync["syncOptions"] = options
-		}
-		return "retrying the failed sync", e.patch(ctx, live, map[string]any{"operation": map[string]any{
-			"sync": sync, "retry": policy["retry"],
-			"initiatedBy": map[string]any{"username": string(apply.FieldOwner), "automated": true},
-		}})
+
+	// A sync of an earlier digest ends if a controller has started it, and not a user.
+	isOutdated := op.outdated(live)
+	isInTheWay := op.revision() != digest && op.Operation.InitiatedBy.Automated
+	if op.Phase == phaseRunning && (isInTheWay || isOutdated) {
+		err := e.patch(ctx, live, map[string]any{"status": map[string]any{"operationState": map[string]any{"phase": phaseTerminating}}})
+		return "terminating the sync of the previous digest", err
 	}
-	return "", nil
+
+	// A failed sync of the digest starts anew with the options of now.
+	isOver := op.failed() && op.revision() == digest && live.Object["operation"] == nil
+	if !isOver || !isOutdated && !e.rested(t, op) {
+		return "", nil
+	}
+	policy := live.Object["spec"].(map[string]any)["syncPolicy"].(map[string]any)
+	sync := map[string]any{"revision": digest, "prune": prunes(t)}
+	if options := policy["syncOptions"]; options != nil {
+		sync["syncOptions"] = options
+	}
+	err := e.patch(ctx, live, map[string]any{"operation": map[string]any{
+		"sync": sync, "retry": policy["retry"],
+		"initiatedBy": map[string]any{"username": string(apply.FieldOwner), "automated": true},
+	}})
+	return "retrying the failed sync", err
 }
 
 // rested reports whether an operation ended long enough ago.
@@ -172,7 +181,7 @@ func (e *Engine) rested(t *v1alpha1.Transform, op *operationState) bool {
 	return op.FinishedAt != nil && now().Sub(op.FinishedAt.Time) >= pause
 }
 
-// get returns the live Application, or nil if there is none.
+// get returns the live Application, or nil if it does not exist.
 func (e *Engine) get(ctx context.Context, app *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	live := &unstructured.Unstructured{}
 	live.SetGroupVersionKind(GroupVersionKind())
@@ -193,8 +202,7 @@ func (e *Engine) patch(ctx context.Context, live *unstructured.Unstructured, par
 	return e.Client.Patch(ctx, live, client.RawPatch(types.MergePatchType, data), apply.FieldOwner)
 }
 
-// refusal is what keeps a Transform from being delivered until a user changes
-// something.
+// refusal is the reason for which a Transform is not delivered until a user changes something.
 type refusal struct{ reason, message string }
 
 // refuse returns a refusal.
@@ -202,7 +210,7 @@ func refuse(reason, format string, args ...any) *refusal {
 	return &refusal{reason: reason, message: fmt.Sprintf(format, args...)}
 }
 
-// progress returns the progress of a delivery that is refused.
+// progress returns the progress of a refused delivery.
 func (r *refusal) progress(t *v1alpha1.Transform, want delivery.Desired) delivery.Progress {
 	return delivery.Progress{
 		Layers:  []v1alpha1.LayerStatus{layer(t.Namespace+"."+t.Name, v1alpha1.LayerFailed, r.message, want)},

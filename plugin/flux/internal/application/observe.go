@@ -35,7 +35,7 @@ const (
 	invalidSpec = "InvalidSpecError"
 )
 
-// status is what we read of the status of an Application (argo-cd v3.2.11,
+// status has the fields that are read from the status of an Application (argo-cd v3.2.11,
 // pkg/apis/application/v1alpha1/types.go).
 type status struct {
 	Sync struct {
@@ -112,11 +112,12 @@ func (o *operationState) revision() string {
 	return o.Operation.Sync.Revision
 }
 
-// outdated reports whether an operation refuses what an Application now may take over: it keeps
-// its options, for its retries too.
+// outdated reports whether an operation refuses objects that the Application may take over by now:
+// an operation keeps its options, for its retries too.
 func (o *operationState) outdated(app *unstructured.Unstructured) bool {
-	now, _, _ := unstructured.NestedStringSlice(app.Object, "spec", "syncPolicy", "syncOptions")
-	return o.Operation.InitiatedBy.Automated && slices.Contains(o.Operation.Sync.SyncOptions, refusesShared) && !slices.Contains(now, refusesShared)
+	options, _, _ := unstructured.NestedStringSlice(app.Object, "spec", "syncPolicy", "syncOptions")
+	isRefusing := slices.Contains(o.Operation.Sync.SyncOptions, refusesShared)
+	return isRefusing && o.Operation.InitiatedBy.Automated && !slices.Contains(options, refusesShared)
 }
 
 // failed reports whether an operation has failed.
@@ -134,12 +135,13 @@ func observe(live *unstructured.Unstructured) (observation, error) {
 	return out, nil
 }
 
-// progress returns what the status means for the delivery.
+// progress returns the progress of the delivery by the status.
 func progress(app *unstructured.Unstructured, seen observation, want delivery.Desired) delivery.Progress {
 	// A spec that Argo CD refuses is not compared with anything.
 	refused := slices.ContainsFunc(seen.Conditions, func(c condition) bool { return c.Type == invalidSpec })
 	compared := seen.Sync.ComparedTo.Source
-	if !refused && (compared.TargetRevision != want.Digest || compared.RepoURL != text(app, "spec", "source", "repoURL")) {
+	isCompared := compared.TargetRevision == want.Digest && compared.RepoURL == text(app, "spec", "source", "repoURL")
+	if !refused && !isCompared {
 		return waiting(app, want, "waiting for Argo CD to compare the new digest")
 	}
 
@@ -160,19 +162,20 @@ func progress(app *unstructured.Unstructured, seen observation, want delivery.De
 		out.Message = fmt.Sprintf("Application %s/%s: %s", app.GetNamespace(), app.GetName(), message)
 	}
 
-	// The layer shows which digest is applied.
-	one := layer(app.GetName(), state, message, want)
+	// The layer shows the digest that is applied.
+	status := layer(app.GetName(), state, message, want)
 	if seen.Sync.Revision == want.Digest && seen.applied(want.Digest) {
-		one.Applied = want.Digest
+		status.Applied = want.Digest
 	} else if op := seen.OperationState; op != nil && op.Phase == phaseSucceeded {
-		one.Applied = op.revision()
+		status.Applied = op.revision()
 	}
-	out.Layers = []v1alpha1.LayerStatus{one}
+	out.Layers = []v1alpha1.LayerStatus{status}
 	return out
 }
 
 // judge returns the state of the one layer, and why.
 func judge(app *unstructured.Unstructured, seen observation, digest string) (state, message string) {
+	// The operation counts first.
 	op := seen.OperationState
 	running := seen.queued || op != nil && (op.Phase == phaseRunning || op.Phase == phaseTerminating)
 	switch {
@@ -183,9 +186,11 @@ func judge(app *unstructured.Unstructured, seen observation, digest string) (sta
 	case op != nil && op.failed() && op.revision() == digest:
 		return v1alpha1.LayerFailed, cmp.Or(op.Message, "the sync failed")
 	}
-	if c, bad := seen.mistake(); bad {
+	if c, isMistake := seen.mistake(); isMistake {
 		return v1alpha1.LayerFailed, c.Type + ": " + c.Message
 	}
+
+	// Then the digest, and the health of its objects.
 	_, automated, _ := unstructured.NestedMap(app.Object, "spec", "syncPolicy", "automated")
 	switch {
 	case seen.Sync.Revision != digest || !seen.applied(digest):
@@ -201,21 +206,24 @@ func judge(app *unstructured.Unstructured, seen observation, digest string) (sta
 	return v1alpha1.LayerReady, ""
 }
 
-// mistake returns the condition that explains best why Argo CD makes no progress, and false if
-// there is none.
+// mistake returns the condition that explains best why Argo CD makes no progress. It returns false
+// if no condition is an error.
 func (s status) mistake() (condition, bool) {
-	errors := slices.DeleteFunc(slices.Clone(s.Conditions), func(c condition) bool { return !strings.HasSuffix(c.Type, "Error") })
-	if len(errors) == 0 {
+	isError := func(c condition) bool { return strings.HasSuffix(c.Type, "Error") }
+	i := slices.IndexFunc(s.Conditions, func(c condition) bool { return c.Type == invalidSpec })
+	if i < 0 {
+		i = slices.IndexFunc(s.Conditions, isError)
+	}
+	if i < 0 {
 		return condition{}, false
 	}
-	i := max(0, slices.IndexFunc(errors, func(c condition) bool { return c.Type == invalidSpec }))
-	return errors[i], true
+	return s.Conditions[i], true
 }
 
 // applied reports whether nothing is left to apply or to prune. Some objects are not rendered any
 // more, and are kept from being pruned by their annotations or by the Application. They leave an
-// Application OutOfSync for ever, and do not count once the rest is done. Those that were pruned
-// and are still there are being deleted.
+// Application OutOfSync for ever, and do not count once the rest is done. Objects that were pruned
+// and still exist are being deleted.
 func (s status) applied(digest string) bool {
 	if s.Sync.Status == synced {
 		return true
@@ -223,19 +231,20 @@ func (s status) applied(digest string) bool {
 	if s.Sync.Status != outOfSync {
 		return false
 	}
-	left := false
-	said := s.results(digest)
+	unpruned := false
+	results := s.results(digest)
 	for _, r := range s.Resources {
-		if r.Status == outOfSync && (!r.RequiresPruning || said[r.object()].Status == pruned) {
+		isBeingDeleted := r.RequiresPruning && results[r.object()].Status == pruned
+		if r.Status == outOfSync && (!r.RequiresPruning || isBeingDeleted) {
 			return false
 		}
-		left = left || r.RequiresPruning
+		unpruned = unpruned || r.RequiresPruning
 	}
 	op := s.OperationState
-	return left && op != nil && op.Phase == phaseSucceeded && op.revision() == digest
+	return unpruned && op != nil && op.Phase == phaseSucceeded && op.revision() == digest
 }
 
-// results returns the results of the last sync by object, if that was of the digest.
+// results returns the results of the last sync by object, if it was a sync of the digest.
 func (s status) results(digest string) map[string]resource {
 	out := map[string]resource{}
 	if op := s.OperationState; op != nil && op.SyncResult != nil && op.revision() == digest {
@@ -257,11 +266,11 @@ func nodes(seen observation, want delivery.Desired) []v1alpha1.NodeStatus {
 	}
 
 	// The last sync has the reason why an object could not be applied.
-	said := seen.results(want.Digest)
+	results := seen.results(want.Digest)
 	var out []v1alpha1.NodeStatus
 	for _, r := range seen.Resources {
-		node := v1alpha1.NodeStatus{ID: ids[r.object()], Object: r.object(), Message: said[r.object()].Message}
-		result := said[r.object()]
+		node := v1alpha1.NodeStatus{ID: ids[r.object()], Object: r.object(), Message: results[r.object()].Message}
+		result := results[r.object()]
 		switch {
 		case r.RequiresPruning && result.Status == pruned:
 			node.State, node.Message = "InProgress", "it is being deleted"
@@ -291,11 +300,12 @@ func (r resource) object() string {
 	return delivery.ObjectRef{Group: r.Group, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}.String()
 }
 
-// waiting returns the progress of an Application that is not there yet.
+// waiting returns the progress of an Application that is not compared with the digest yet.
 func waiting(app *unstructured.Unstructured, want delivery.Desired, message string) delivery.Progress {
 	return delivery.Progress{
-		Layers: []v1alpha1.LayerStatus{layer(app.GetName(), v1alpha1.LayerApplying, message, want)},
-		Reason: v1alpha1.LayerNotReadyReason, Message: fmt.Sprintf("Application %s/%s: %s", app.GetNamespace(), app.GetName(), message),
+		Layers:  []v1alpha1.LayerStatus{layer(app.GetName(), v1alpha1.LayerApplying, message, want)},
+		Reason:  v1alpha1.LayerNotReadyReason,
+		Message: fmt.Sprintf("Application %s/%s: %s", app.GetNamespace(), app.GetName(), message),
 	}
 }
 

@@ -17,12 +17,12 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/apply"
 )
 
-// cascade is the finalizer by which Argo CD deletes what it applied, before the
-// Application goes. Others that begin with it say how.
+// cascade is the finalizer by which Argo CD deletes the objects that it applied, before the
+// Application goes. Longer finalizers that begin with it choose the way.
 const cascade = "resources-finalizer.argocd.argoproj.io"
 
-// Withdraw deletes the Application of a Transform in any namespace. What it applied is deleted
-// with it, or stays, as t declares. It is done when there is no Application any more.
+// Withdraw deletes the Application of a Transform in any namespace. Its objects are deleted with it,
+// or stay, as t declares. It is done when there is no Application any more.
 func (e *Engine) Withdraw(ctx context.Context, t *v1alpha1.Transform) (done bool, waiting string, err error) {
 	live, err := e.Owned(ctx, e.Client, t)
 	if err != nil || len(live) == 0 {
@@ -34,15 +34,18 @@ func (e *Engine) Withdraw(ctx context.Context, t *v1alpha1.Transform) (done bool
 			return false, "", err
 		}
 	}
+
+	// Argo CD deletes the objects before its finalizer goes.
 	live, err = e.Owned(ctx, e.Client, t)
 	if err != nil || len(live) == 0 {
 		return err == nil, "", err
 	}
-	return false, "Argo CD deletes what Application " + live[0].GetNamespace() + "/" + live[0].GetName() + " applied" + problem(&live[0]), nil
+	waiting = "Argo CD deletes what Application " + live[0].GetNamespace() + "/" + live[0].GetName() + " applied" + problem(&live[0])
+	return false, waiting, nil
 }
 
-// remove deletes an Application. Its finalizer decides what becomes of its objects, and is set at
-// the same version that is deleted.
+// remove deletes an Application. Its finalizer decides whether its objects go too, and is set at the
+// same version that is deleted.
 func (e *Engine) remove(ctx context.Context, live *unstructured.Unstructured, orphan bool) error {
 	finalizers := slices.DeleteFunc(slices.Clone(live.GetFinalizers()), func(f string) bool {
 		return orphan && (f == cascade || strings.HasPrefix(f, cascade+"/"))
@@ -67,9 +70,9 @@ func (e *Engine) remove(ctx context.Context, live *unstructured.Unstructured, or
 	return e.Client.Delete(ctx, live, client.Preconditions{UID: &uid, ResourceVersion: &version})
 }
 
-// leave lets go of Applications of a Transform in namespaces that it does not name any more. Their
-// objects stay, and the new Application takes them over. The message says what goes on; "" is
-// nothing.
+// leave deletes Applications of a Transform in namespaces that it does not name any more. Their
+// objects stay, and the new Application takes them over. The message is "" if there was no such
+// Application.
 func (e *Engine) leave(ctx context.Context, t *v1alpha1.Transform, app *unstructured.Unstructured) (string, error) {
 	if namespaces := e.Allow.namespaces(); len(namespaces) == 1 && namespaces[0] != "" {
 		return "", nil // There is nowhere else.
@@ -92,14 +95,14 @@ func (e *Engine) leave(ctx context.Context, t *v1alpha1.Transform, app *unstruct
 }
 
 // Owned returns the Applications of a Transform in all namespaces that are allowed.
-func (e *Engine) Owned(ctx context.Context, from client.Reader, t *v1alpha1.Transform) ([]unstructured.Unstructured, error) {
+func (e *Engine) Owned(ctx context.Context, reader client.Reader, t *v1alpha1.Transform) ([]unstructured.Unstructured, error) {
 	var out []unstructured.Unstructured
 	for _, namespace := range e.Allow.namespaces() {
 		var list unstructured.UnstructuredList
 		gvk := GroupVersionKind()
 		gvk.Kind += "List"
 		list.SetGroupVersionKind(gvk)
-		err := from.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels{
+		err := reader.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels{
 			v1alpha1.LabelTransform: t.Name, v1alpha1.LabelNamespace: t.Namespace,
 		})
 		if apimeta.IsNoMatchError(err) {

@@ -1,8 +1,8 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apply writes objects of Flux and Argo CD by server-side apply, and tells whether
-// a live one is as it was applied, so that what did not change is not written.
+// Package apply writes objects of Flux and Argo CD by server-side apply, and reports whether a live
+// object is as it was applied, so that objects that did not change are not written.
 package apply
 
 import (
@@ -20,23 +20,23 @@ import (
 // FieldOwner is the field owner of server-side apply.
 const FieldOwner = client.FieldOwner("ropewalk-controller")
 
-// annotationApplied identifies what was applied last, so that a field that is not desired
-// any more is noticed.
+// annotationApplied identifies the configuration that was applied last, so that a field that is not
+// desired any more is noticed.
 const annotationApplied = "ropewalk.dev/applied"
 
-// Same reports whether a live object is what Write(want) gave, and was not changed since. The
-// status counts only if want has one.
+// Same reports whether a live object was written by Write(want), and was not changed since. The
+// status counts only if want has a status.
 func Same(want, live client.Object) bool {
 	applied, status, err := configuration(want)
 	if err != nil {
 		return true
 	}
 	have, _ := plain(live).(map[string]any)
-	return covers(plain(applied.Object), have) &&
-		(status == nil || reflect.DeepEqual(plain(status.Object["status"]), have["status"]))
+	hasStatus := status == nil || reflect.DeepEqual(plain(status.Object["status"]), have["status"])
+	return hasStatus && covers(plain(applied.Object), have)
 }
 
-// Write applies an object, and then its status if it has one.
+// Write applies an object, and then its status if it has a status.
 func Write(ctx context.Context, c client.Client, want client.Object) error {
 	applied, status, err := configuration(want)
 	if err != nil {
@@ -49,10 +49,10 @@ func Write(ctx context.Context, c client.Client, want client.Object) error {
 	return c.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(status), FieldOwner, client.ForceOwnership)
 }
 
-// configuration returns an object as it is applied, with what identifies all of it, and its
-// status, or nil if it has none.
-func configuration(of client.Object) (applied, status *unstructured.Unstructured, err error) {
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(of.DeepCopyObject())
+// configuration returns an object as it is applied, with the annotation that identifies it, and its
+// status, or nil if it has no status.
+func configuration(object client.Object) (applied, status *unstructured.Unstructured, err error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object.DeepCopyObject())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -60,9 +60,11 @@ func configuration(of client.Object) (applied, status *unstructured.Unstructured
 	if fields, _ := content["status"].(map[string]any); len(fields) > 0 {
 		status = &unstructured.Unstructured{Object: map[string]any{"status": fields}}
 		status.SetGroupVersionKind(applied.GroupVersionKind())
-		status.SetNamespace(of.GetNamespace())
-		status.SetName(of.GetName())
+		status.SetNamespace(object.GetNamespace())
+		status.SetName(object.GetName())
 	}
+
+	// The rest is identified by its sum.
 	delete(content, "status")
 	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
 	annotations := applied.GetAnnotations()
@@ -87,8 +89,8 @@ func plain(v any) any {
 	return out
 }
 
-// covers reports whether have has all that want has. Typed clients leave out the kind of what they
-// read, and controllers what is false.
+// covers reports whether have has all that want has. Typed clients leave out the kind of objects,
+// and controllers leave out fields that are false.
 func covers(want, have any) bool {
 	w, ok := want.(map[string]any)
 	if !ok {
@@ -99,7 +101,8 @@ func covers(want, have any) bool {
 		return false
 	}
 	for key, value := range w {
-		if h[key] == nil && (value == false || key == "apiVersion" || key == "kind") {
+		isOptional := value == false || key == "apiVersion" || key == "kind"
+		if isOptional && h[key] == nil {
 			continue
 		}
 		if !covers(value, h[key]) {

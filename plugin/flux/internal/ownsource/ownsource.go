@@ -24,55 +24,59 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/apply"
 )
 
-// defaultInterval is how often Flux looks for commits where the Transform does not say.
+// defaultInterval is the interval at which Flux looks for commits where the Transform has no
+// interval.
 const defaultInterval = 10 * time.Minute
 
 // ForeignError is a GitRepository of the name of a Transform that was not made for it.
 type ForeignError struct{ Name string }
 
-// Error says what to do about it.
+// Error names the object and the fix.
 func (e *ForeignError) Error() string {
 	return fmt.Sprintf("spec.source: GitRepository %q exists already, and was not made for this Transform: name it in spec.sourceRef, or delete it", e.Name)
 }
 
-// Ensure brings the GitRepository of a Transform to what the spec says, and deletes the one of an
-// earlier spec. The cache tells whether there is something to do; what is written, the client of
-// the account writes.
+// Ensure writes the GitRepository of a Transform as the spec has it, and deletes the GitRepository
+// of an earlier spec. The cache decides whether there is something to do; the client of the account
+// writes.
 func Ensure(ctx context.Context, cache client.Reader, as client.Client, t *v1alpha1.Transform) error {
 	// Nothing is requested where the cache has what is wanted.
+	isWanted := t.Spec.Source != nil
 	live, err := find(ctx, cache, t)
-	switch {
-	case err != nil && t.Spec.Source == nil && apimeta.IsNoMatchError(err):
+	if !isWanted && apimeta.IsNoMatchError(err) {
 		return nil // The cluster has no such kind.
-	case err != nil:
+	}
+	if err != nil {
 		return err
-	case t.Spec.Source == nil && (live == nil || !isOwn(live, t)):
-		return nil
-	case t.Spec.Source != nil && live != nil && isOwn(live, t) && apply.Same(want(t), live):
+	}
+	hasOwn := live != nil && isOwn(live, t)
+	if hasOwn == isWanted && (!isWanted || apply.Same(want(t), live)) {
 		return nil
 	}
 
-	// What is there now decides what is written.
+	// The object in the cluster decides, because the cache may be late.
 	live, err = find(ctx, as, t)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case t.Spec.Source != nil && live != nil && !isOwn(live, t):
+	}
+	hasOwn = live != nil && isOwn(live, t)
+	switch {
+	case isWanted && live != nil && !hasOwn:
 		return &ForeignError{t.Name}
-	case t.Spec.Source != nil:
+	case isWanted:
 		return apply.Write(ctx, as, want(t))
-	case live != nil && isOwn(live, t):
+	case hasOwn:
 		return client.IgnoreNotFound(as.Delete(ctx, live, client.Preconditions{UID: &live.UID}))
 	}
 	return nil
 }
 
-// find returns the GitRepository with the name of the Transform, or nil if there is none.
-func find(ctx context.Context, from client.Reader, t *v1alpha1.Transform) (*sourcev1.GitRepository, error) {
+// find returns the GitRepository with the name of the Transform, or nil if it does not exist.
+func find(ctx context.Context, reader client.Reader, t *v1alpha1.Transform) (*sourcev1.GitRepository, error) {
 	out := &sourcev1.GitRepository{}
-	err := from.Get(ctx, client.ObjectKeyFromObject(t), out)
+	err := reader.Get(ctx, client.ObjectKeyFromObject(t), out)
 	if apierrors.IsNotFound(err) {
-		return nil, nil //nolint:nilnil // there is none
+		return nil, nil //nolint:nilnil // it does not exist
 	}
 	return out, err
 }

@@ -21,7 +21,7 @@ import (
 // SecretError says that a Secret that the output names cannot be used as it is.
 type SecretError struct{ message string }
 
-// Error returns what is wrong with the Secret, and nothing of its content.
+// Error returns the fault of the Secret, and nothing of its content.
 func (e *SecretError) Error() string { return e.message }
 
 // secretError returns the error of a Secret that a field of the spec names.
@@ -29,23 +29,16 @@ func secretError(field, name, format string, args ...any) error {
 	return &SecretError{message: fmt.Sprintf("%s: Secret %q: ", field, name) + fmt.Sprintf(format, args...)}
 }
 
-// credentials returns what to log in with for a push: the content of pushSecretRef, else of an
-// imagePullSecret of the service account that is for this registry, else what a cloud gives. Nil
-// is what the controller itself has.
+// credentials returns the credentials for a push: the content of pushSecretRef, else of an
+// imagePullSecret of the service account that is for this registry, else the tokens of a cloud. Nil
+// stands for the credentials of the controller itself.
 func (r *repository) credentials(ctx context.Context) (map[string][]byte, error) {
-	var secret map[string][]byte
-	var err error
-	if ref := r.out.PushSecretRef; ref != nil {
-		secret, err = r.secret(ctx, ref.Name, "spec.output.oci.pushSecretRef")
-	} else {
-		secret, err = r.accountSecret(ctx)
-		if err == nil && secret == nil && cloud(r.out) && r.oci.Identity != nil {
-			secret, err = r.oci.Identity.login(ctx, r.out.Provider, r.name, holder{r.transform.Namespace, r.account()})
-		}
-	}
+	secret, err := r.login(ctx)
 	if err != nil || r.out.CertSecretRef == nil {
 		return secret, err
 	}
+
+	// The certificate of the registry is added to them.
 	const field = "spec.output.oci.certSecretRef"
 	certs, err := r.secret(ctx, r.out.CertSecretRef.Name, field)
 	if err != nil {
@@ -62,13 +55,28 @@ func (r *repository) credentials(ctx context.Context) (map[string][]byte, error)
 	return secret, nil
 }
 
+// login returns the credentials for a push, without the certificate of the registry.
+func (r *repository) login(ctx context.Context) (map[string][]byte, error) {
+	if ref := r.out.PushSecretRef; ref != nil {
+		return r.secret(ctx, ref.Name, "spec.output.oci.pushSecretRef")
+	}
+	secret, err := r.accountSecret(ctx)
+	if err != nil || secret != nil {
+		return secret, err
+	}
+	if cloud(r.out) && r.oci.Identity != nil {
+		return r.oci.Identity.login(ctx, r.out.Provider, r.name, holder{r.transform.Namespace, r.account()})
+	}
+	return nil, nil
+}
+
 // account returns the service account of the Transform, or "" for the controller's own.
 func (r *repository) account() string {
 	return cmp.Or(r.transform.Spec.ServiceAccountName, r.oci.DefaultServiceAccount)
 }
 
-// accountSecret returns an imagePullSecret of the service account, if there is one for the host of
-// the repository. An account that may not read itself has none.
+// accountSecret returns the first imagePullSecret of the service account for the host of the
+// repository, or nil. An account that may not read itself has no Secrets.
 func (r *repository) accountSecret(ctx context.Context) (map[string][]byte, error) {
 	// The account need not exist, nor be readable.
 	name := r.account()
@@ -97,7 +105,7 @@ func (r *repository) accountSecret(ctx context.Context) (map[string][]byte, erro
 		}
 		credentials, err := remote.PullSecret(s.Data[corev1.DockerConfigJsonKey])
 		if err != nil {
-			continue // Others may use it; a push without it says that it may not.
+			continue // It may be for other programs; a push that needs it is refused.
 		}
 		if found, err := credentials(ctx, host); err == nil && found != auth.EmptyCredential {
 			return s.Data, nil

@@ -16,18 +16,18 @@ const (
 	// federation is the annotation that names the workload identity provider which
 	// knows a cluster that is not one of GKE.
 	federation = "gcp.auth.fluxcd.io/workload-identity-provider"
-	// metadataPatience is how long the metadata server of GKE may take. It is on the
-	// node, and answers in milliseconds.
+	// metadataPatience bounds the time of the metadata server of GKE. It is on the node, and
+	// answers in milliseconds.
 	metadataPatience = 5 * time.Second
 )
 
-// google is the library's provider for Google, but for how it asks where it runs: that
-// is behind one lock for the process, which waits without end. Outside of GKE each
+// google is the library's provider for Google, with bounds for the question where it runs: the
+// library asks it behind one lock for the process, which waits without end. Outside of GKE each
 // account without the annotation would hold up all others for up to fifteen seconds.
 type google struct {
 	gcp.Provider
-	// turn has room for the one that asks.
-	turn chan struct{}
+	// slot has room for one request.
+	slot chan struct{}
 }
 
 // GetAudiences implements auth.Provider.
@@ -35,11 +35,12 @@ func (g google) GetAudiences(ctx context.Context, account corev1.ServiceAccount)
 	if account.Annotations[federation] != "" {
 		return g.Provider.GetAudiences(ctx, account)
 	}
-	asking, cancel := context.WithTimeout(ctx, metadataPatience)
+	askCtx, cancel := context.WithTimeout(ctx, metadataPatience)
 	defer cancel()
-	audiences, err := g.clusterAudiences(asking, account)
+	audiences, err := g.clusterAudiences(askCtx, account)
 	if err != nil {
-		return nil, fmt.Errorf("it has no annotation %s, and no metadata server of GKE says which cluster this is: %w", federation, unwrapped(err))
+		const format = "it has no annotation %s, and no metadata server of GKE says which cluster this is: %w"
+		return nil, fmt.Errorf(format, federation, unwrapped(err))
 	}
 	return audiences, nil
 }
@@ -47,8 +48,8 @@ func (g google) GetAudiences(ctx context.Context, account corev1.ServiceAccount)
 // clusterAudiences asks the library for the audiences, one request after the other.
 func (g google) clusterAudiences(ctx context.Context, account corev1.ServiceAccount) ([]string, error) {
 	select {
-	case g.turn <- struct{}{}:
-		defer func() { <-g.turn }()
+	case g.slot <- struct{}{}:
+		defer func() { <-g.slot }()
 		return g.Provider.GetAudiences(ctx, account)
 	case <-ctx.Done():
 		return nil, ctx.Err()

@@ -33,20 +33,20 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// Bounds of what an Identity remembers, and of how long it waits.
+// Bounds of the memory and the patience of an Identity.
 const (
-	// maxHolders is how many accounts have tokens in memory.
+	// maxHolders limits the accounts with tokens in memory.
 	maxHolders = 512
-	// maxTokens is how many tokens an account has: one of its cloud and one of each
+	// maxTokens limits the tokens of an account: a token of its cloud and a token of each
 	// registry.
 	maxTokens = 16
-	// patience is how long a cloud may take to give credentials.
+	// patience bounds the time in which a cloud gives credentials.
 	patience = 30 * time.Second
 )
 
-// Identity logs in at the registries of clouds (spec.output.oci.provider) with tokens
-// that hold for an hour or so: those of the account that a Transform acts as, else those
-// of the pod of the controller. It is safe for concurrent use.
+// Identity logs in at the registries of clouds (spec.output.oci.provider) with tokens that hold for
+// an hour or so: tokens of the account that a Transform acts as, else of the pod of the controller.
+// It is safe for concurrent use.
 //
 // Tokens are in memory only, in the cache of fluxcd/pkg/auth, for four fifths of the
 // time that they hold.
@@ -54,8 +54,8 @@ type Identity struct {
 	reads    client.Client
 	accounts bool
 
-	// caches are by account, because that cache lets one ask at a time: a cloud that
-	// does not answer one tenant must not hold up the others.
+	// caches are by account, because that cache sends one request at a time: a cloud that does
+	// not answer one tenant must not hold up the others.
 	caches *lru.Cache[string, *cache.TokenCache]
 	// google is held while the metadata server is asked.
 	google chan struct{}
@@ -65,13 +65,18 @@ type Identity struct {
 // reads. Without accounts (Flux's feature gate ObjectLevelWorkloadIdentity) only the controller's
 // own identity is used, for Transforms that act as no account.
 //
-// The gate of the library is one for the process. It is opened here and never closed:
-// what an Identity may do is in its own field.
+// The gate of the library is shared by the process. It is opened here and never closed: the field
+// accounts limits an Identity.
 func NewIdentity(reads client.Client, accounts bool) *Identity {
 	if accounts && !auth.IsObjectLevelWorkloadIdentityEnabled() {
 		auth.EnableObjectLevelWorkloadIdentity()
 	}
-	return &Identity{reads: reads, accounts: accounts, caches: lru.New[string, *cache.TokenCache](maxHolders), google: make(chan struct{}, 1)}
+	return &Identity{
+		reads:    reads,
+		accounts: accounts,
+		caches:   lru.New[string, *cache.TokenCache](maxHolders),
+		google:   make(chan struct{}, 1),
+	}
 }
 
 // Fault says why an identity gives no credentials.
@@ -85,10 +90,10 @@ const (
 	Denied
 	// Disabled is by the feature gate.
 	Disabled
-	// Misplaced means that the registry is none of the provider's.
+	// Misplaced means that the registry does not belong to the provider.
 	Misplaced
-	// Away means that the cloud, or the API server, does not answer: nothing is known of
-	// the identity. It comes with source.ErrUnavailable.
+	// Away means that the cloud, or the API server, does not answer. It comes with
+	// source.ErrUnavailable.
 	Away
 )
 
@@ -131,7 +136,7 @@ func (i *Identity) providerOf(cloud string) auth.ArtifactRegistryCredentialsProv
 	case azure.ProviderName:
 		return azure.Provider{}
 	case gcp.ProviderName:
-		return google{turn: i.google}
+		return google{slot: i.google}
 	}
 	return nil
 }
@@ -148,49 +153,53 @@ func (h holder) String() string {
 }
 
 // login returns the name and the password for a repository, which is host/name.
-func (i *Identity) login(ctx context.Context, provider, name string, who holder) (map[string][]byte, error) {
+func (i *Identity) login(ctx context.Context, provider, name string, account holder) (map[string][]byte, error) {
 	// Some logins are refused before any server is asked.
-	if who.account != "" && !i.accounts {
-		return nil, identityError(Disabled,
-			"login at %s as %s needs a feature gate: start the controller with --feature-gates=%s=true, or set spec.output.oci.pushSecretRef",
-			provider, who, auth.FeatureGateObjectLevelWorkloadIdentity)
+	if account.account != "" && !i.accounts {
+		const format = "login at %s as %s needs a feature gate: start the controller with --feature-gates=%s=true, " +
+			"or set spec.output.oci.pushSecretRef"
+		return nil, identityError(Disabled, format, provider, account, auth.FeatureGateObjectLevelWorkloadIdentity)
 	}
-	of := i.providerOf(provider)
+	cloud := i.providerOf(provider)
 	host, _, _ := strings.Cut(name, "/")
-	if _, err := of.ParseArtifactRepository(name); err != nil {
+	if _, err := cloud.ParseArtifactRepository(name); err != nil {
 		return nil, identityError(Misplaced, "%q is not a registry of %s: set the provider of that registry, or generic with pushSecretRef", host, provider)
 	}
 
-	// Tokens of an account are kept for that account alone.
-	tokens, err := i.cache(who)
+	// The tokens of an account are kept for that account alone.
+	tokens, err := i.cache(account)
 	if err != nil {
 		return nil, err
 	}
 	opts := []auth.Option{auth.WithCache(*tokens, cache.InvolvedObject{})}
-	if who.account != "" {
-		opts = append(opts, auth.WithClient(i.reads), auth.WithServiceAccountNamespace(who.namespace), auth.WithServiceAccountName(who.account))
+	if account.account != "" {
+		opts = append(opts,
+			auth.WithClient(i.reads),
+			auth.WithServiceAccountNamespace(account.namespace),
+			auth.WithServiceAccountName(account.account))
 	}
-	// The cache would log what a cloud says as it is.
-	asking, cancel := context.WithTimeout(logr.NewContext(ctx, logr.Discard()), patience)
+
+	// The cache would log the answer of a cloud as it is.
+	loginCtx, cancel := context.WithTimeout(logr.NewContext(ctx, logr.Discard()), patience)
 	defer cancel()
-	given, err := auth.GetArtifactRegistryCredentials(asking, of, name, opts...)
+	credentials, err := auth.GetArtifactRegistryCredentials(loginCtx, cloud, name, opts...)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, refusal(err, provider, host, who)
+		return nil, refusal(err, provider, host, account)
 	}
-	pair, err := given.Authorization()
+	pair, err := credentials.Authorization()
 	if err != nil || pair.Username == "" || pair.Password == "" {
-		return nil, identityError(Refused, "%s gives %s no credentials for %q: it answers without any", provider, who, host)
+		return nil, identityError(Refused, "%s gives %s no credentials for %q: it answers without any", provider, account, host)
 	}
 	return map[string][]byte{"username": []byte(pair.Username), "password": []byte(pair.Password)}, nil
 }
 
 // cache returns the cache for the tokens of an account.
-func (i *Identity) cache(who holder) (*cache.TokenCache, error) {
-	key := who.namespace + "/" + who.account
-	if who.account == "" {
+func (i *Identity) cache(account holder) (*cache.TokenCache, error) {
+	key := account.namespace + "/" + account.account
+	if account.account == "" {
 		key = ""
 	}
 	if c, ok := i.caches.Get(key); ok {
@@ -204,18 +213,18 @@ func (i *Identity) cache(who holder) (*cache.TokenCache, error) {
 	return c, nil
 }
 
-// refusal returns an error of the library for people. What libraries put before it is taken off,
-// and what might be a token is hidden.
-func refusal(err error, provider, host string, who holder) error {
+// refusal returns an error of the library for people, without the prefixes of libraries, and without
+// words that might be tokens.
+func refusal(err error, provider, host string, account holder) error {
 	switch {
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
 		return identityError(Denied,
-			"the controller may not read %s or create its tokens: grant it the rights for workload identity, see the guide", who)
-	case apierrors.IsNotFound(err) && who.account != "":
-		return identityError(Refused, "%s does not exist in namespace %q: create it", who, who.namespace)
+			"the controller may not read %s or create its tokens: grant it the rights for workload identity, see the guide", account)
+	case apierrors.IsNotFound(err) && account.account != "":
+		return identityError(Refused, "%s does not exist in namespace %q: create it", account, account.namespace)
 	case isAway(err):
-		// What a server says on its way down may repeat what it was sent.
-		why := fmt.Sprintf("%s gives %s no credentials for %q", provider, who, host)
+		// A server that shuts down may repeat the request in its answer.
+		why := fmt.Sprintf("%s gives %s no credentials for %q", provider, account, host)
 		switch known := remote.Explain(err, why); {
 		case errors.Is(known, source.ErrUnavailable):
 			return identityError(Away, "%s", known)
@@ -224,23 +233,31 @@ func refusal(err error, provider, host string, who holder) error {
 		}
 		return identityError(Away, "%s: try again later", remote.Explain(errors.New(opaque(unwrapped(err).Error())), why))
 	}
+
+	// The cloud has refused.
 	err = unwrapped(err)
 	advice := "see that its annotations are right, and that the cloud trusts it"
-	if who.account == "" {
+	if account.account == "" {
 		advice = "see that its pod has an identity there, or name a serviceAccountName"
 	}
 	// Azure draws lines between the parts of an answer.
 	text := strings.ReplaceAll(err.Error(), strings.Repeat("-", 80), "")
-	why := remote.Explain(errors.New(opaque(text)), fmt.Sprintf("%s gives %s no credentials for %q", provider, who, host))
+	why := remote.Explain(errors.New(opaque(text)), fmt.Sprintf("%s gives %s no credentials for %q", provider, account, host))
 	return identityError(Refused, "%s: %s", why, advice)
 }
 
 // isAway reports whether an error means that a server does not answer, or not now: a cloud's, or
 // the API server.
 func isAway(err error) bool {
-	if apierrors.IsInternalError(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) {
-		return true
+	for _, isOf := range []func(error) bool{
+		apierrors.IsInternalError, apierrors.IsServerTimeout, apierrors.IsTimeout, apierrors.IsTooManyRequests, apierrors.IsServiceUnavailable,
+	} {
+		if isOf(err) {
+			return true
+		}
 	}
+
+	// The clouds answer with a status, if they answer.
 	var (
 		amazon    interface{ HTTPStatusCode() int }
 		microsoft *azidentity.AuthenticationFailedError
@@ -253,7 +270,7 @@ func isAway(err error) bool {
 		status = microsoft.RawResponse.StatusCode
 	}
 	if _, text, ok := strings.Cut(err.Error(), "oauth2/google: status code "); ok {
-		_, _ = fmt.Sscanf(text, "%d", &status) // 0 is none
+		_, _ = fmt.Sscanf(text, "%d", &status) // It stays 0 if there is no number.
 	}
 	if status != 0 {
 		return status == http.StatusTooManyRequests || status >= http.StatusInternalServerError
@@ -261,12 +278,16 @@ func isAway(err error) bool {
 	if errors.As(err, new(*url.Error)) || errors.As(err, new(*net.OpError)) || errors.Is(err, context.DeadlineExceeded) {
 		return true // There was no answer.
 	}
+
 	// The libraries of some clouds keep the text of an error alone.
-	broken := []string{": EOF", "unexpected EOF", syscall.ECONNREFUSED.Error(), syscall.ECONNRESET.Error(), "no such host", "i/o timeout", "TLS handshake timeout"}
+	broken := []string{
+		": EOF", "unexpected EOF", syscall.ECONNREFUSED.Error(), syscall.ECONNRESET.Error(),
+		"no such host", "i/o timeout", "TLS handshake timeout",
+	}
 	return slices.ContainsFunc(broken, func(end string) bool { return strings.HasSuffix(err.Error(), end) })
 }
 
-// unwrapped returns an error without what libraries put before it.
+// unwrapped returns an error without the prefixes of libraries.
 func unwrapped(err error) error {
 	for strings.HasPrefix(err.Error(), "failed to ") && errors.Unwrap(err) != nil {
 		err = errors.Unwrap(err)
@@ -274,12 +295,12 @@ func unwrapped(err error) error {
 	return err
 }
 
-// shortestSecret is that of the secret keys of AWS.
+// shortestSecret is the length of the secret keys of AWS.
 const shortestSecret = 40
 
 // opaque hides the words in a text that look like keys and tokens of clouds, because some servers
-// repeat what they are sent: those that are long and of letters of both cases and digits, and JSON
-// Web Tokens. Names of roles, identifiers of requests and digests are none of that.
+// repeat the request: long words of letters of both cases and digits, and JSON Web Tokens. Names of
+// roles, identifiers of requests and digests do not look so.
 func opaque(text string) string {
 	var out strings.Builder
 	for text != "" {
@@ -293,7 +314,7 @@ func opaque(text string) string {
 		word := text[:end]
 		if looksSecret(word) {
 			word = "***"
-			// What follows a dot is the next part of the same token.
+			// A dot is followed by the next part of the same token.
 			for strings.HasPrefix(text[end:], ".") {
 				end += 1 + runOf(text[end+1:])
 			}
@@ -306,11 +327,13 @@ func opaque(text string) string {
 
 // looksSecret reports whether a word may be a key or a token.
 func looksSecret(word string) bool {
-	return strings.Contains(word, "eyJ") ||
-		len(word) >= shortestSecret && strings.ContainsFunc(word, unicode.IsUpper) && strings.ContainsFunc(word, unicode.IsLower) && strings.ContainsFunc(word, unicode.IsDigit)
+	isWebToken := strings.Contains(word, "eyJ")
+	hasBothCases := strings.ContainsFunc(word, unicode.IsUpper) && strings.ContainsFunc(word, unicode.IsLower)
+	isKey := hasBothCases && len(word) >= shortestSecret && strings.ContainsFunc(word, unicode.IsDigit)
+	return isWebToken || isKey
 }
 
-// runOf returns how many bytes of the beginning of a text a token may have.
+// runOf returns the length of the beginning of a text that may be a token, in bytes.
 func runOf(text string) int {
 	if end := strings.IndexFunc(text, func(r rune) bool { return !inToken(r) }); end >= 0 {
 		return end
@@ -320,5 +343,6 @@ func runOf(text string) int {
 
 // inToken reports whether a rune is of the alphabets of base64, or of percent encoding.
 func inToken(r rune) bool {
-	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("+/=_-%", r)
+	isLetter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+	return isLetter || strings.ContainsRune("0123456789+/=_-%", r)
 }

@@ -31,7 +31,7 @@ type OCI struct {
 	// Registries connects to registries: by http for all hosts where plain is true.
 	// Nil is the zero value of remote.Registries.
 	Registries func(plain bool) (*remote.Registries, error)
-	// DefaultServiceAccount is that of Transforms that name none; it may be "".
+	// DefaultServiceAccount is the account of Transforms that name no account; it may be "".
 	DefaultServiceAccount string
 	// Identity logs in at registries of clouds; nil leaves spec.output.oci.provider to
 	// Flux.
@@ -62,7 +62,8 @@ func (o OCI) Open(ctx context.Context, t *v1alpha1.Transform, as client.Client) 
 // registry yet.
 func (o OCI) Repository(ctx context.Context, t *v1alpha1.Transform, as client.Client) (artifact.Store, error) {
 	out := t.Spec.Output.OCI
-	repo, err := (&repository{oci: o, transform: t, out: out, as: as, name: strings.TrimPrefix(out.Repository, "oci://")}).connect(ctx)
+	r := &repository{oci: o, transform: t, out: out, as: as, name: strings.TrimPrefix(out.Repository, "oci://")}
+	repo, err := r.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +72,7 @@ func (o OCI) Repository(ctx context.Context, t *v1alpha1.Transform, as client.Cl
 
 // Tag returns the tag of a Transform, which leads to its newest complete artifact.
 func Tag(t *v1alpha1.Transform) string {
-	const most = 80 // what is behind it needs room, and a tag has 128 characters
+	const most = 80 // The end of the tag needs room too, and a tag has 128 characters.
 	tag := "transform." + t.Namespace + "." + t.Name
 	if len(tag) > most {
 		sum := sha256.Sum256([]byte(tag))
@@ -86,9 +87,9 @@ type repository struct {
 	transform *v1alpha1.Transform
 	out       *v1alpha1.OCIOutput
 	as        client.Client
-	// name is host/name, and tag that of the Transform.
+	// name is host/name, and tag is the tag of the Transform.
 	name, tag string
-	// verified says that Flux can verify what is signed.
+	// verified says that Flux has the key to verify signatures.
 	verified bool
 	// repo is set at its first use.
 	repo *orasremote.Repository
@@ -97,9 +98,9 @@ type repository struct {
 var _ Store = (*repository)(nil)
 
 // Release publishes a render.
-func (r *repository) Release(ctx context.Context, in Render) (Published, error) {
+func (r *repository) Release(ctx context.Context, render Render) (Published, error) {
 	// Everything that can be refused without a registry comes first.
-	set, err := pack(in)
+	set, err := pack(render)
 	if err != nil {
 		return Published{}, err
 	}
@@ -119,28 +120,28 @@ func (r *repository) Release(ctx context.Context, in Render) (Published, error) 
 	}
 	p := publishing.Publication{Set: set, Signer: signer, Push: artifact.PushOptions{At: r.now()}}
 	p.Extra = func(ctx context.Context, pushed artifact.Pushed) ([]artifact.Referrer, error) {
-		return planReferrer(ctx, to, desired(in, pushed))
+		return planReferrer(ctx, to, desired(render, pushed))
 	}
 	if r.out.Attest == nil || *r.out.Attest {
-		p.Graph, p.Build = in.Graph, in.Build
-		if in.Images != nil {
-			p.Images = in.Images()
+		p.Graph, p.Build = render.Graph, render.Build
+		if render.Images != nil {
+			p.Images = render.Images()
 		}
 	}
 	pushed, err := p.Publish(ctx, to, tags)
 	if err == nil && !pushed.Changed {
 		// Health checks may have changed where no file has.
-		err = attachPlan(ctx, to, desired(in, pushed))
+		err = attachPlan(ctx, to, desired(render, pushed))
 	}
 	if err != nil {
 		return Published{}, r.explain(err)
 	}
-	return Published{Desired: desired(in, pushed), Tree: pushed.Tree, Location: r.out.Repository, Changed: pushed.Changed}, nil
+	return Published{Desired: desired(render, pushed), Tree: pushed.Tree, Location: r.out.Repository, Changed: pushed.Changed}, nil
 }
 
 // Pack returns what Release would publish if nothing was there before.
-func (r *repository) Pack(_ context.Context, in Render) (Published, error) {
-	set, err := pack(in)
+func (r *repository) Pack(_ context.Context, render Render) (Published, error) {
+	set, err := pack(render)
 	if err != nil {
 		return Published{}, err
 	}
@@ -148,7 +149,7 @@ func (r *repository) Pack(_ context.Context, in Render) (Published, error) {
 	for _, l := range set.Layers {
 		pushed.Layers = append(pushed.Layers, artifact.LayerRef{Name: l.Name, Digest: l.Descriptor.Digest.String()})
 	}
-	return Published{Desired: desired(in, pushed), Tree: set.Complete.Tree, Location: r.out.Repository}, nil
+	return Published{Desired: desired(render, pushed), Tree: set.Complete.Tree, Location: r.out.Repository}, nil
 }
 
 // Publish makes files an artifact of a layer, for a hand-over.
@@ -161,7 +162,7 @@ func (r *repository) Publish(ctx context.Context, layer string, files []emit.Fil
 	if err != nil {
 		return "", err
 	}
-	to, err := r.connect(ctx)
+	repo, err := r.connect(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -169,22 +170,24 @@ func (r *repository) Publish(ctx context.Context, layer string, files []emit.Fil
 	if err != nil {
 		return "", err
 	}
+
+	// The artifact is signed before its tag moves.
 	digest := a.Descriptor.Digest.String()
 	sign := func(ctx context.Context, pushed artifact.Pushed) error {
 		if signer == nil {
 			return nil
 		}
-		_, err := artifact.SignSet(ctx, to, pushed.Digest, signer)
+		_, err := artifact.SignSet(ctx, repo, pushed.Digest, signer)
 		return err
 	}
-	_, err = artifact.Push(ctx, to, artifact.Set{Complete: a}, []string{r.interim(digest)}, artifact.PushOptions{Sealed: sign})
+	_, err = artifact.Push(ctx, repo, artifact.Set{Complete: a}, []string{r.interim(digest)}, artifact.PushOptions{Sealed: sign})
 	return digest, r.explain(err)
 }
 
-// annotationUnit is the name of the layer that an artifact of a hand-over is for.
+// annotationUnit has the name of the layer that an artifact of a hand-over is for.
 const annotationUnit = "dev.ropewalk.unit"
 
-// interim returns the tag of what a hand-over needs.
+// interim returns the tag of an artifact of a hand-over.
 func (r *repository) interim(digest string) string {
 	return r.interims() + strings.TrimPrefix(digest, "sha256:")[:16]
 }
@@ -194,11 +197,11 @@ func (r *repository) interims() string { return r.tag + ".handover-" }
 
 // Files returns the files of an artifact.
 func (r *repository) Files(ctx context.Context, _, digest string) ([]emit.File, error) {
-	from, err := r.connect(ctx)
+	repo, err := r.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	pulled, err := artifact.Pull(ctx, from, digest, artifact.PullOptions{Limits: packing()})
+	pulled, err := artifact.Pull(ctx, repo, digest, artifact.PullOptions{Limits: packing()})
 	if errors.Is(err, artifact.ErrNotFound) {
 		return nil, r.gone(digest)
 	}
@@ -212,20 +215,20 @@ func (r *repository) Files(ctx context.Context, _, digest string) ([]emit.File, 
 	return out, nil
 }
 
-// Desired returns what was stored with a complete artifact.
+// Desired returns the plan that was stored with a complete artifact.
 func (r *repository) Desired(ctx context.Context, digest string) (delivery.Desired, error) {
-	from, err := r.connect(ctx)
+	repo, err := r.connect(ctx)
 	if err != nil {
 		return delivery.Desired{}, err
 	}
-	whole, err := from.Resolve(ctx, digest)
+	whole, err := repo.Resolve(ctx, digest)
 	if errors.Is(err, artifact.ErrNotFound) {
 		return delivery.Desired{}, r.gone(digest)
 	}
 	if err != nil {
 		return delivery.Desired{}, r.explain(err)
 	}
-	plan, err := newestPlan(ctx, from, manifest.Bare(whole))
+	plan, err := newestPlan(ctx, repo, manifest.Bare(whole))
 	switch {
 	case err != nil:
 		return delivery.Desired{}, r.explain(err)
@@ -241,7 +244,7 @@ func (r *repository) connect(ctx context.Context) (*orasremote.Repository, error
 		return r.repo, nil
 	}
 	registries := &remote.Registries{}
-	if r.oci.Registries != nil {
+	if r.oci.Registries != nil { // They know how to reach a registry, and trust its certificate.
 		var err error
 		registries, err = r.oci.Registries(r.out.Insecure)
 		if err != nil {
@@ -300,8 +303,8 @@ func (r *repository) gone(digest string) error {
 // explain returns an error of the registry for people; nil stays nil. An error that is not of the
 // registry is returned as it is.
 func (r *repository) explain(err error) error {
-	switch {
-	case err == nil, errors.Is(err, artifact.ErrReference), errors.Is(err, artifact.ErrShape), errors.Is(err, artifact.ErrLimit):
+	isLocal := errors.Is(err, artifact.ErrReference) || errors.Is(err, artifact.ErrShape) || errors.Is(err, artifact.ErrLimit)
+	if err == nil || isLocal {
 		return err
 	}
 	return remote.Explain(err, cmp.Or(r.out.Repository, r.name))

@@ -23,20 +23,20 @@ import (
 // attached to its whole.
 const TypePlan = "application/vnd.ropewalk.delivery.v1+json"
 
-// annotationSerial tells which of several plans of one whole is the newest: files may
-// stay as they are while health checks change.
+// annotationSerial orders the plans of one complete artifact, the newest last: files may stay as
+// they are while health checks change.
 const annotationSerial = "dev.ropewalk.serial"
 
-// maxPlan is how large a plan may be: 50,000 objects fit.
+// maxPlan limits the size of a plan, in bytes: 50,000 objects fit.
 const maxPlan = 32 << 20
 
-// desired returns the plan of what a push has made.
-func desired(in Render, pushed artifact.Pushed) delivery.Desired {
+// desired returns the plan of a push.
+func desired(render Render, pushed artifact.Pushed) delivery.Desired {
 	digests := map[string]string{}
 	for _, l := range pushed.Layers {
 		digests[l.Name] = l.Digest
 	}
-	out := delivery.Desired{Digest: pushed.Digest, Revision: in.Revision, Layers: slices.Clone(in.Layers)}
+	out := delivery.Desired{Digest: pushed.Digest, Revision: render.Revision, Layers: slices.Clone(render.Layers)}
 	for i := range out.Layers {
 		u := &out.Layers[i]
 		// A layer that is alone is the whole.
@@ -52,46 +52,47 @@ type stored struct {
 	Plan   delivery.Desired `json:"plan"`
 }
 
-// newestPlan returns the newest plan of a complete artifact, or nil if it has none that can be
-// read.
-func newestPlan(ctx context.Context, from artifact.Reader, whole ocispec.Descriptor) (*stored, error) {
-	list, err := artifact.Referrers(ctx, from, whole, TypePlan)
+// newestPlan returns the newest plan of a complete artifact, or nil if it has no readable plan.
+func newestPlan(ctx context.Context, reader artifact.Reader, whole ocispec.Descriptor) (*stored, error) {
+	list, err := artifact.Referrers(ctx, reader, whole, TypePlan)
 	if err != nil {
 		return nil, err
 	}
 	var newest *stored
 	for _, d := range list {
-		data, err := artifact.ReadReferrer(ctx, from, whole, d, maxPlan)
+		data, err := artifact.ReadReferrer(ctx, reader, whole, d, maxPlan)
 		if err != nil {
 			return nil, err
 		}
 		// Registries need not list annotations: the content has the serial too.
 		s := &stored{}
-		if json.Unmarshal(data, s) == nil && s.Plan.Digest == whole.Digest.String() && (newest == nil || s.Serial > newest.Serial) {
+		isPlan := json.Unmarshal(data, s) == nil && s.Plan.Digest == whole.Digest.String()
+		if isPlan && (newest == nil || s.Serial > newest.Serial) {
 			newest = s
 		}
 	}
 	return newest, nil
 }
 
-// attachPlan attaches a plan to its complete artifact, if it is not the newest there already: a
-// push that was cut short may have attached one.
-func attachPlan(ctx context.Context, to artifact.Store, d delivery.Desired) error {
-	referrers, err := planReferrer(ctx, to, d)
+// attachPlan attaches a plan to its complete artifact, if it is not the newest plan there already: a
+// push that was cut short may have attached it.
+func attachPlan(ctx context.Context, store artifact.Store, d delivery.Desired) error {
+	referrers, err := planReferrer(ctx, store, d)
 	if err != nil || len(referrers) == 0 {
 		return err
 	}
-	whole, err := to.Resolve(ctx, d.Digest)
+	whole, err := store.Resolve(ctx, d.Digest)
 	if err != nil {
 		return err
 	}
-	_, err = artifact.Attach(ctx, to, manifest.Bare(whole), referrers[0])
+	_, err = artifact.Attach(ctx, store, manifest.Bare(whole), referrers[0])
 	return err
 }
 
-// planReferrer returns what attachPlan attaches, which is nothing if the plan is there already.
-func planReferrer(ctx context.Context, to artifact.Store, d delivery.Desired) ([]artifact.Referrer, error) {
-	old, err := newestPlan(ctx, to, ocispec.Descriptor{MediaType: artifact.TypeManifest, Digest: digest.Digest(d.Digest)})
+// planReferrer returns the referrer that attachPlan attaches, or nothing if the plan is attached
+// already.
+func planReferrer(ctx context.Context, store artifact.Store, d delivery.Desired) ([]artifact.Referrer, error) {
+	old, err := newestPlan(ctx, store, ocispec.Descriptor{MediaType: artifact.TypeManifest, Digest: digest.Digest(d.Digest)})
 	if err != nil {
 		return nil, err
 	}

@@ -17,8 +17,8 @@ import (
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 )
 
-// defaultInterval is how often Flux looks at a digest that cannot change: for a Secret
-// or a certificate that did.
+// defaultInterval is the interval at which Flux looks at a digest. The digest cannot change, but a
+// Secret or a certificate can.
 const defaultInterval = time.Hour
 
 // Event returns the OCIRepository on which events are raised: its name, and the annotations that
@@ -34,10 +34,10 @@ func Event(t *v1alpha1.Transform, name string) *sourcev1.OCIRepository {
 
 // AnnotateEvents copies the annotations of a Transform that are to be part of events, such
 // as event.toolkit.fluxcd.io/change_request.
-func AnnotateEvents(to client.Object, t *v1alpha1.Transform) {
+func AnnotateEvents(object client.Object, t *v1alpha1.Transform) {
 	annotations := maps.Clone(t.Annotations)
 	maps.DeleteFunc(annotations, func(key, _ string) bool { return !strings.HasPrefix(key, eventv1.Group+"/") })
-	to.SetAnnotations(annotations)
+	object.SetAnnotations(annotations)
 }
 
 // Source returns the OCIRepository of a layer. A source that is pinned by its digest has that
@@ -56,7 +56,8 @@ func (r *repository) Source(t *v1alpha1.Transform, layer, digest string) (client
 	if d := t.Spec.Delivery; d != nil && d.Flux != nil && d.Flux.Interval.Duration > 0 {
 		out.Spec.Interval = d.Flux.Interval
 	}
-	if i := r.oci.Identity; i != nil && i.accounts && cloud(r.out) && r.out.PullSecretRef == nil {
+	hasIdentity := r.oci.Identity != nil && r.oci.Identity.accounts
+	if hasIdentity && cloud(r.out) && r.out.PullSecretRef == nil {
 		// The same identity pulls. Flux must have the same feature gate on.
 		out.Spec.ServiceAccountName = r.account()
 	}

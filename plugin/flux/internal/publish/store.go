@@ -13,64 +13,61 @@ import (
 	"github.com/ropewalk/ropewalk/render/emit"
 )
 
-// Render is what a render made, on its way to a store.
+// Render is a finished render, on its way to a store.
 type Render struct {
-	// Files are those of the whole, with the names that they get: flat, no
+	// Files are the files of the complete artifact, with the names that they get: flat, no
 	// folders, and without the Flux objects of emit.DeliveryDir.
 	Files []emit.File
-	// Layers are what it is cut into, in the order of their release. Their Files are
-	// flat too, and their Digest is still "".
+	// Layers are in the order of their release. Their Files are flat too, and their Digest is
+	// still "".
 	Layers []delivery.Layer
-	// Source and Revision are where the specs come from: the URL, and the revision
-	// such as main@sha1:…; "" where there is no source.
+	// Source and Revision name the origin of the specs: the URL, and the revision such as
+	// main@sha1:…; "" where there is no source.
 	Source, Revision string
-	// Graph is the document of the plan, as JSON, and Build what the render was
-	// made of. Images are those that the objects run. A store that attaches nothing
-	// leaves them alone.
+	// Graph is the document of the plan, as JSON, and Build has the inputs of the render.
+	// Images returns the images that the objects run. A store that attaches nothing leaves them
+	// alone.
 	Graph  []byte
 	Build  statement.Build
 	Images func() []string
 }
 
-// Published is what became of a Render.
+// Published is a Render that a store has published.
 type Published struct {
-	// Desired has the digest of the whole and that of each layer; its layers have no
+	// Desired has the digests of the complete artifact and of each layer; its layers have no
 	// Files.
 	Desired delivery.Desired
-	// Tree identifies the files of the whole, however they are packed.
+	// Tree identifies the files of the complete artifact, however they are packed.
 	Tree string
-	// Location is where it is: oci://host/name, or the URL of the file.
+	// Location is the address: oci://host/name, or the URL of the file.
 	Location string
-	// Changed says that something was written: false where the tree was there
-	// already.
+	// Changed says that something was written: false where the tree existed already.
 	Changed bool
 }
 
-// Store keeps the artifacts of one Transform: of its whole, of its layers, and, for
-// rollbacks, the Desired of each whole. It is made anew for each reconciliation, so
+// Store keeps the artifacts of one Transform: complete artifacts, artifacts of layers, and, for
+// rollbacks, the Desired of each complete artifact. It is made anew for each reconciliation, so
 // it must be cheap to make; it is used by one goroutine at a time.
 //
 // Two Transforms may share a repository: a store touches nothing that it did not
 // publish for its own Transform.
 type Store interface {
 	delivery.Artifacts
-	// Release publishes a render: layers, whole and Desired, the whole last. What is
-	// there already is not written again: an unchanged layer keeps its digest,
-	// and so does an unchanged whole.
+	// Release publishes a render: layers, complete artifact and Desired, the complete artifact
+	// last. Artifacts that exist already are not written again, and keep their digests.
 	Release(ctx context.Context, r Render) (Published, error)
-	// Pack is what Release would publish, without publishing it: for what is
-	// rendered during a rollback. Digests of it are known only approximately.
+	// Pack returns what Release would publish, without publishing it: for a render during a
+	// rollback. Its digests are known only approximately.
 	Pack(ctx context.Context, r Render) (Published, error)
-	// Desired is what was stored with a whole. The error wraps delivery.ErrGone where the whole, or what was stored
-	// with it, is not there any more.
+	// Desired returns the Desired that was stored with a complete artifact. The error wraps
+	// delivery.ErrGone where either does not exist any more.
 	Desired(ctx context.Context, digest string) (delivery.Desired, error)
-	// Prune deletes what was published for wholes that are not wanted any more:
-	// drop, with their layers, but for those that a whole of keep has too; and what
-	// hand-overs left behind. It is called when nothing is handed over. A store
-	// that cannot delete says so in left, in words for people, and is not asked
-	// again.
-	Prune(ctx context.Context, keep, drop []v1alpha1.Artifact) (left string, err error)
-	// Remove takes away what must not outlive the Transform, after its delivery was
+	// Prune deletes complete artifacts that are not wanted any more (drop), with their layers,
+	// except layers that an artifact of keep has too, and artifacts that hand-overs left behind.
+	// It is called when nothing is handed over. A store that cannot delete returns the obstacle,
+	// in words for people, and is not asked again.
+	Prune(ctx context.Context, keep, drop []v1alpha1.Artifact) (obstacle string, err error)
+	// Remove deletes objects that must not outlive the Transform, after its delivery was
 	// withdrawn. A registry keeps its artifacts, unless the spec says otherwise.
 	Remove(ctx context.Context) error
 }
@@ -96,8 +93,8 @@ func pack(r Render) (artifact.Set, error) {
 	return artifact.PackSet(whole, layers, artifact.Options{Source: r.Source, Revision: r.Revision, Empty: true, Limits: packing()})
 }
 
-// Pointer is a store whose whole has an object that leads to it, which a rollback
-// must have lead to an earlier one.
+// Pointer is a store with an object in the cluster that leads to the complete artifact. A rollback
+// makes it lead to an earlier artifact.
 type Pointer interface {
 	Point(ctx context.Context, digest string) error
 }

@@ -25,15 +25,15 @@ import (
 )
 
 const (
-	// MaxObjects is how many objects of a Transform are read at once.
+	// MaxObjects limits the objects of a Transform that are read at once.
 	MaxObjects = 200
-	// Interval is how long a reading holds at least.
+	// Interval is the time for which a reading holds.
 	Interval = 10 * time.Second
-	// patience is how long a reading may take.
+	// patience bounds the time of a reading.
 	patience = 10 * time.Second
 )
 
-// Verdict is what the cluster says of an object.
+// Verdict is the readiness of an object.
 type Verdict struct {
 	Ready, Failed bool
 	// Reason says why it is not ready.
@@ -41,8 +41,8 @@ type Verdict struct {
 }
 
 // Judge reads objects and returns a verdict about each, in their order. It returns an error if the
-// server gives no answer, or an expression is none.
-func Judge(ctx context.Context, as client.Reader, objects []unstructured.Unstructured, exprs []kustomize.CustomHealthCheck) ([]Verdict, error) {
+// server gives no answer, or an expression is not valid CEL.
+func Judge(ctx context.Context, reader client.Reader, objects []unstructured.Unstructured, exprs []kustomize.CustomHealthCheck) ([]Verdict, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 
@@ -54,7 +54,7 @@ func Judge(ctx context.Context, as client.Reader, objects []unstructured.Unstruc
 	out := make([]Verdict, len(objects))
 	for i := range objects {
 		var err error
-		out[i], err = judge(ctx, as, &objects[i], rules[objects[i].GroupVersionKind()])
+		out[i], err = judge(ctx, reader, &objects[i], rules[objects[i].GroupVersionKind()])
 		if err != nil {
 			return nil, err
 		}
@@ -63,8 +63,8 @@ func Judge(ctx context.Context, as client.Reader, objects []unstructured.Unstruc
 }
 
 // judge reads one object into o and judges it.
-func judge(ctx context.Context, as client.Reader, o *unstructured.Unstructured, rule kustomize.HealthCheckExpressions) (Verdict, error) {
-	err := read(ctx, as, o)
+func judge(ctx context.Context, reader client.Reader, o *unstructured.Unstructured, rule kustomize.HealthCheckExpressions) (Verdict, error) {
+	err := read(ctx, reader, o)
 	switch {
 	case apierrors.IsNotFound(err):
 		return Verdict{Reason: "it does not exist"}, nil
@@ -76,7 +76,7 @@ func judge(ctx context.Context, as client.Reader, o *unstructured.Unstructured, 
 		return Verdict{}, err
 	}
 
-	// An expression that reads what is not there yet does not hold yet.
+	// An expression that reads a field which does not exist yet does not hold yet.
 	var result *status.Result
 	if rule.Current != "" {
 		result, err = evaluate(ctx, o, rule)
@@ -94,16 +94,16 @@ func judge(ctx context.Context, as client.Reader, o *unstructured.Unstructured, 
 	return Verdict{Failed: result.Status == status.FailedStatus, Reason: result.Message}, nil
 }
 
-// read reads an object; of one with data only the metadata.
-func read(ctx context.Context, as client.Reader, o *unstructured.Unstructured) error {
-	of := client.ObjectKeyFromObject(o)
+// read reads an object, but only the metadata of Secrets and ConfigMaps.
+func read(ctx context.Context, reader client.Reader, o *unstructured.Unstructured) error {
+	name := client.ObjectKeyFromObject(o)
 	gvk := o.GroupVersionKind()
 	if gvk.Group != "" || gvk.Kind != "Secret" && gvk.Kind != "ConfigMap" {
-		return as.Get(ctx, of, o)
+		return reader.Get(ctx, name, o)
 	}
 	var meta metav1.PartialObjectMetadata
 	meta.SetGroupVersionKind(gvk)
-	if err := as.Get(ctx, of, &meta); err != nil {
+	if err := reader.Get(ctx, name, &meta); err != nil {
 		return err
 	}
 	o.SetDeletionTimestamp(meta.DeletionTimestamp)

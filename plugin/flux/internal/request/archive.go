@@ -18,9 +18,9 @@ func (l *Loader) fetch(ctx context.Context, s Source) (source.Tree, error) {
 		return tree, nil
 	}
 	tree, _, err := l.downloads.Do(ctx, key, func(ctx context.Context) (source.Tree, error) {
-		found := func(context.Context, string, string, string) (flux.Artifact, error) { return l.artifact(s), nil }
-		whole := flux.Fetcher{Artifacts: flux.ArtifactsFunc(found), Client: l.Client, Limits: l.Limits, Whole: true}
-		tree, err := whole.Fetch(ctx, source.Ref{Type: source.TypeFlux, Ref: s.String()})
+		artifacts := func(context.Context, string, string, string) (flux.Artifact, error) { return l.artifact(s), nil }
+		fetcher := flux.Fetcher{Artifacts: flux.ArtifactsFunc(artifacts), Client: l.Client, Limits: l.Limits, Whole: true}
+		tree, err := fetcher.Fetch(ctx, source.Ref{Type: source.TypeFlux, Ref: s.String()})
 		if err != nil {
 			return source.Tree{}, err
 		}
@@ -35,7 +35,7 @@ func (l *Loader) fetch(ctx context.Context, s Source) (source.Tree, error) {
 
 // weight returns about how many bytes files take in memory.
 func weight(files fs.FS) (n int64, err error) {
-	const name = 256 // of each, with what finds it
+	const name = 256 // the path of a file, and its entry in a map
 	err = fs.WalkDir(files, ".", func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err

@@ -24,7 +24,7 @@ import (
 	"github.com/ropewalk/ropewalk/source/pullpolicy"
 )
 
-// connect returns the host with what fetches modules for a Transform.
+// connect returns the host with the fetchers of modules for a Transform.
 func (l *Loader) connect(id Identity, t *v1alpha1.Transform, opts host.Options) (host.Host, error) {
 	h := host.Host{Embedded: l.Embedded, EmbeddedNames: l.EmbeddedNames}
 	var locked lock.File
@@ -36,9 +36,19 @@ func (l *Loader) connect(id Identity, t *v1alpha1.Transform, opts host.Options) 
 		}
 	}
 	o := fetch.Options{
-		Registries: l.registries(), Secrets: secrets(id.Client, t.Namespace), Git: l.Git,
-		Artifacts: l.artifacts(id.Client, t), Modules: l.Dependencies, Store: l.Store, TTL: id.TTL, Scope: id.Scope,
-		Lock: locked, Mode: lock.Prefer, Signed: l.Signed, Limits: l.Limits, Report: l.Report,
+		Registries: l.registries(),
+		Secrets:    secrets(id.Client, t.Namespace),
+		Git:        l.Git,
+		Artifacts:  l.artifacts(id.Client, t),
+		Modules:    l.Dependencies,
+		Store:      l.Store,
+		TTL:        id.TTL,
+		Scope:      id.Scope,
+		Lock:       locked,
+		Mode:       lock.Prefer,
+		Signed:     l.Signed,
+		Limits:     l.Limits,
+		Report:     l.Report,
 	}
 	if l.Policy != nil {
 		o.Guard = pullpolicy.Guard{Policy: l.Policy(), Project: t.Namespace}
@@ -48,8 +58,8 @@ func (l *Loader) connect(id Identity, t *v1alpha1.Transform, opts host.Options) 
 	return h, nil
 }
 
-// registries returns what connects to the registries of Modules, by https; nil is the default of
-// fetch.
+// registries returns a function that connects to the registries of Modules, by https; nil is the
+// default of fetch.
 func (l *Loader) registries() func() (*remote.Registries, error) {
 	if l.Registries == nil {
 		return nil
@@ -58,11 +68,11 @@ func (l *Loader) registries() func() (*remote.Registries, error) {
 }
 
 // newest returns a fetcher that fetches the artifact that a source has now, whatever a cache
-// remembers: the event of a new one is why it is asked for.
-func (l *Loader) newest(next source.Fetcher, from client.Reader, t *v1alpha1.Transform) source.Fetcher {
+// remembers: the event of a new artifact has caused the request.
+func (l *Loader) newest(next source.Fetcher, reader client.Reader, t *v1alpha1.Transform) source.Fetcher {
 	return source.FetcherFunc(func(ctx context.Context, ref source.Ref) (source.Tree, error) {
 		if r, ok := parseReference(ref.Ref, t.Namespace); ok && !strings.Contains(ref.Ref, "@") {
-			s, err := l.source(ctx, from, t, r.kind, r.namespace, r.name)
+			s, err := l.source(ctx, reader, t, r.kind, r.namespace, r.name)
 			if err != nil {
 				return source.Tree{}, err
 			}
@@ -72,32 +82,38 @@ func (l *Loader) newest(next source.Fetcher, from client.Reader, t *v1alpha1.Tra
 	})
 }
 
-// configMaps returns what reads the ConfigMaps of a namespace.
-func configMaps(from client.Reader, namespace string) configmap.Getter {
+// configMaps returns a reader of the ConfigMaps of a namespace.
+func configMaps(reader client.Reader, namespace string) configmap.Getter {
 	return configmap.GetterFunc(func(ctx context.Context, name string) (configmap.ConfigMap, error) {
 		m := &corev1.ConfigMap{}
-		err := from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, m)
-		return configmap.ConfigMap{Name: name, Data: m.Data, BinaryData: m.BinaryData, UID: string(m.UID), ResourceVersion: m.ResourceVersion},
-			absent(err, "ConfigMap", namespace, name)
+		err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, m)
+		out := configmap.ConfigMap{
+			Name:            name,
+			Data:            m.Data,
+			BinaryData:      m.BinaryData,
+			UID:             string(m.UID),
+			ResourceVersion: m.ResourceVersion,
+		}
+		return out, absent(err, "ConfigMap", namespace, name)
 	})
 }
 
-// secrets returns what reads the Secrets of a namespace, for the fetchers.
-func secrets(from client.Reader, namespace string) source.Secrets {
+// secrets returns a reader of the Secrets of a namespace, for the fetchers.
+func secrets(reader client.Reader, namespace string) source.Secrets {
 	return source.SecretsFunc(func(ctx context.Context, name string) (map[string][]byte, error) {
 		s := &corev1.Secret{}
-		err := from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, s)
+		err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, s)
 		return s.Data, absent(err, "Secret", namespace, name)
 	})
 }
 
 // hasSecret returns a function that asks for the metadata of a Secret of a namespace and for
 // nothing else.
-func hasSecret(from client.Reader, namespace string) func(ctx context.Context, name string) error {
+func hasSecret(reader client.Reader, namespace string) func(ctx context.Context, name string) error {
 	return func(ctx context.Context, name string) error {
 		m := &metav1.PartialObjectMetadata{}
 		m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
-		return absent(from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, m), "Secret", namespace, name)
+		return absent(reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, m), "Secret", namespace, name)
 	}
 }
 

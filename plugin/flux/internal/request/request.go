@@ -31,21 +31,21 @@ import (
 // Modules says where modules come from. The zero value gets them over https, without
 // credentials and cache.
 type Modules struct {
-	// Embedded finds the modules that are part of the program, and EmbeddedNames are
-	// theirs; nil has none.
+	// Embedded finds the modules that are part of the program by their EmbeddedNames; nil finds
+	// no modules.
 	Embedded      func(name string) (fs.FS, bool)
 	EmbeddedNames []string
 	// Registries connects to OCI registries; plain says that it is by http for all
 	// hosts, as output.oci.insecure asks. It is called once for each. Nil is the zero
 	// value of remote.Registries.
 	Registries func(plain bool) (*remote.Registries, error)
-	// Git is how Git repositories are reached; nil is the zero value.
+	// Git fetches from Git repositories; nil is the zero value.
 	Git func() git.Fetcher
-	// Dependencies gets the dependencies of CUE modules; nil adds none.
+	// Dependencies gets the dependencies of CUE modules; nil leaves them out.
 	Dependencies func() *modules.Registry
-	// Store is the cache on disk; nil has none.
+	// Store is the cache on disk; nil works without a cache.
 	Store func() (*cache.Store, error)
-	// Trees keeps sources in memory; nil keeps none.
+	// Trees keeps sources in memory; nil keeps no source.
 	Trees *lru.Cache[string, source.Tree]
 	// Policy is the policy of pulls, asked for each render; nil allows all.
 	Policy func() *pullpolicy.Policy
@@ -63,13 +63,13 @@ type Modules struct {
 	Report func(error)
 }
 
-// Loader makes requests. It is safe for concurrent use; its fields are not changed
-// after the first one. The zero value works, without modules of the program.
+// Loader makes requests. It is safe for concurrent use; its fields are not changed after the first
+// request. The zero value works, without modules of the program.
 type Loader struct {
 	Modules
 	// Evaluation bounds the evaluation of a spec.
 	Evaluation evaluate.Limits
-	// KubeVersion is that of the cluster.
+	// KubeVersion returns the version of the cluster.
 	KubeVersion func(ctx context.Context) (string, error)
 	// NoCrossNamespaceRefs refuses sources of other namespaces.
 	NoCrossNamespaceRefs bool
@@ -83,14 +83,14 @@ type Identity struct {
 	Client client.Client
 	// Scope is the credential scope: the namespace and the service account.
 	Scope string
-	// Dialect is what is rendered.
+	// Dialect is the dialect of the render.
 	Dialect dialect.Name
-	// TTL is how long it is believed where a tag or a branch leads; negative asks
-	// each time.
+	// TTL is the time for which the digest of a tag or a branch is believed; negative asks each
+	// time.
 	TTL time.Duration
 	// Evaluator reads bundles of Timoni; nil refuses them.
 	Evaluator evaluate.Evaluator
-	// Charge, if set, counts what is read: see host.Options.
+	// Charge, if set, counts the bytes that are read: see host.Options.
 	Charge func(ctx context.Context, bytes int64) error
 }
 
@@ -100,13 +100,13 @@ type Loaded struct {
 	Resolved
 }
 
-// repository stands for the one that Flux will pull from. The render writes it into
-// its Kustomizations, of which only the health checks are taken.
+// repository stands for the repository that Flux will pull from. The render writes it into its
+// Kustomizations, of which only the health checks are taken.
 const repository = "oci://ropewalk.invalid/delivery"
 
 // Load makes the request of a Transform. An error is an object.Errors with every mistake, at the
-// positions of the user's input. Or it has a [transform.WaitError] for what is not there yet, or a
-// [DeniedError], or it is that of the API server.
+// positions of the user's input. Or it has a [transform.WaitError] for an object that does not exist
+// yet, or a [DeniedError], or it comes from the API server.
 func (l *Loader) Load(ctx context.Context, id Identity, t *v1alpha1.Transform) (Loaded, error) {
 	resolved, err := l.Resolve(ctx, id.Client, t)
 	out := Loaded{Resolved: resolved}
@@ -114,12 +114,19 @@ func (l *Loader) Load(ctx context.Context, id Identity, t *v1alpha1.Transform) (
 		return out, err
 	}
 	o := transform.Options{
-		Host:       host.Options{Limits: l.Evaluation, Evaluator: id.Evaluator, Charge: id.Charge, Emit: emit.Options{Dialect: id.Dialect}},
-		ConfigMaps: configMaps(id.Client, t.Namespace), HasSecret: hasSecret(id.Client, t.Namespace), KubeVersion: l.KubeVersion,
-		Connect: func(opts host.Options) (host.Host, error) { return l.connect(id, t, opts) },
+		Host: host.Options{
+			Limits:    l.Evaluation,
+			Evaluator: id.Evaluator,
+			Charge:    id.Charge,
+			Emit:      emit.Options{Dialect: id.Dialect},
+		},
+		ConfigMaps:  configMaps(id.Client, t.Namespace),
+		HasSecret:   hasSecret(id.Client, t.Namespace),
+		KubeVersion: l.KubeVersion,
+		Connect:     func(opts host.Options) (host.Host, error) { return l.connect(id, t, opts) },
 	}
 	if id.Dialect == dialect.Flux {
-		// The delivery refuses what it is not told to have decrypted, and waits for what is needed.
+		// The delivery refuses objects that nothing decrypts, and waits for objects that are needed.
 		o.Host.Emit.Repository = repository
 		o.Host.Emit.DecryptionConfigured = true
 		o.Host.Emit.Awaited = t.Spec.Delivery == nil || t.Spec.Delivery.Type != v1alpha1.EngineNone

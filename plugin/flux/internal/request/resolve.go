@@ -29,21 +29,19 @@ import (
 	"github.com/ropewalk/ropewalk/source/flux"
 )
 
-// Resolved is what a Transform stands on now.
+// Resolved holds the facts in the cluster that a Transform depends on now.
 type Resolved struct {
-	// Source is that of sourceRef; nil where it has none.
+	// Source is the source that sourceRef names; nil where there is no sourceRef.
 	Source *Source
-	// Key is the same as long as neither the spec of the Transform nor what it names
-	// in the cluster changes. What modules in registries and repositories lead to is
-	// not in it.
+	// Key is the same as long as neither the spec of the Transform nor the objects that it
+	// names in the cluster change. Modules in registries and repositories are not in it.
 	Key string
 }
 
 // Source is the artifact of a source.
 type Source struct {
 	Kind, Namespace, Name string
-	// Origin is the URL that the source is fetched from, for people; "" where it has
-	// none.
+	// Origin is the URL that the source is fetched from, for people; it may be "".
 	Origin string
 	meta.Artifact
 }
@@ -51,9 +49,9 @@ type Source struct {
 // String returns the name of the source as references have it.
 func (s Source) String() string { return s.Kind + "/" + s.Namespace + "/" + s.Name }
 
-// Resolve finds what a Transform reads, from metadata and status alone, so that a cache can
-// answer. Errors are those of Load.
-func (l *Loader) Resolve(ctx context.Context, from client.Reader, t *v1alpha1.Transform) (Resolved, error) {
+// Resolve finds the sources and ConfigMaps of a Transform, from metadata and status alone, so that a
+// cache can answer. Its errors have the types of the errors of Load.
+func (l *Loader) Resolve(ctx context.Context, reader client.Reader, t *v1alpha1.Transform) (Resolved, error) {
 	// The key changes with everything that a render depends on.
 	h := sha256.New()
 	note := func(parts ...string) { _, _ = fmt.Fprintf(h, "%q\n", parts) }
@@ -64,9 +62,9 @@ func (l *Loader) Resolve(ctx context.Context, from client.Reader, t *v1alpha1.Tr
 	note("ropewalk transform 1", t.Namespace, t.Name, fmt.Sprint(t.Generation), string(spec))
 	var out Resolved
 
-	// The source of the specs, and those of modules.
+	// The source of the specs, and the sources of modules.
 	if ref := t.SourceRef(); ref != nil {
-		s, err := l.source(ctx, from, t, ref.Kind, ref.Namespace, ref.Name)
+		s, err := l.source(ctx, reader, t, ref.Kind, ref.Namespace, ref.Name)
 		if err != nil {
 			return out, err
 		}
@@ -74,7 +72,7 @@ func (l *Loader) Resolve(ctx context.Context, from client.Reader, t *v1alpha1.Tr
 		note("source", s.String(), s.Digest, s.Revision)
 	}
 	for _, ref := range moduleSources(t) {
-		s, err := l.source(ctx, from, t, ref.kind, ref.namespace, ref.name)
+		s, err := l.source(ctx, reader, t, ref.kind, ref.namespace, ref.name)
 		if err != nil {
 			return out, err
 		}
@@ -85,7 +83,7 @@ func (l *Loader) Resolve(ctx context.Context, from client.Reader, t *v1alpha1.Tr
 	for _, name := range ConfigMaps(t) {
 		m := &metav1.PartialObjectMetadata{}
 		m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
-		err := from.Get(ctx, client.ObjectKey{Namespace: t.Namespace, Name: name}, m)
+		err := reader.Get(ctx, client.ObjectKey{Namespace: t.Namespace, Name: name}, m)
 		if err != nil && !apierrors.IsNotFound(err) {
 			return out, err
 		}
@@ -96,7 +94,7 @@ func (l *Loader) Resolve(ctx context.Context, from client.Reader, t *v1alpha1.Tr
 }
 
 // source returns a source with its artifact.
-func (l *Loader) source(ctx context.Context, from client.Reader, t *v1alpha1.Transform, kind, namespace, name string) (Source, error) {
+func (l *Loader) source(ctx context.Context, reader client.Reader, t *v1alpha1.Transform, kind, namespace, name string) (Source, error) {
 	if namespace == "" {
 		namespace = t.Namespace
 	}
@@ -104,16 +102,18 @@ func (l *Loader) source(ctx context.Context, from client.Reader, t *v1alpha1.Tra
 	// A source of another namespace is refused without a look at it.
 	s := Source{Kind: kind, Namespace: namespace, Name: name}
 	if namespace != t.Namespace && l.NoCrossNamespaceRefs {
-		return s, &DeniedError{message: fmt.Sprintf(
-			"%s is in another namespace, and the controller runs with --no-cross-namespace-refs: use a source in namespace %q", s, t.Namespace)}
+		message := fmt.Sprintf("%s is in another namespace, and the controller runs with --no-cross-namespace-refs: "+
+			"use a source in namespace %q", s, t.Namespace)
+		return s, &DeniedError{message: message}
 	}
 	obj, artifact, origin := sourceOf(kind)
 	if obj == nil {
-		return s, transform.Mistake("spec.sourceRef.kind", "", "%q is not a kind of source: expected GitRepository, OCIRepository, Bucket or ExternalArtifact", kind)
+		const format = "%q is not a kind of source: expected GitRepository, OCIRepository, Bucket or ExternalArtifact"
+		return s, transform.Mistake("spec.sourceRef.kind", "", format, kind)
 	}
 
 	// An event follows when a source that is missing is made, or gets its artifact.
-	err := from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, obj)
+	err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, obj)
 	switch {
 	case apierrors.IsNotFound(err):
 		return s, waiting(v1alpha1.SourceNotFoundReason, "%s %q does not exist in namespace %q: create it, or correct the reference", kind, name, namespace)
@@ -132,7 +132,7 @@ func (l *Loader) source(ctx context.Context, from client.Reader, t *v1alpha1.Tra
 	return s, nil
 }
 
-// notReady returns why a source is not Ready, or "" if it does not say.
+// notReady returns the message of a source that is not Ready, or "" if it has no message.
 func notReady(source client.Object) string {
 	if c, ok := source.(conditions.Getter); ok && conditions.IsFalse(c, meta.ReadyCondition) {
 		return printable.Cut(conditions.GetMessage(c, meta.ReadyCondition), longestReason, "…")
@@ -140,7 +140,7 @@ func notReady(source client.Object) string {
 	return ""
 }
 
-// longestReason is how much of the message of a source is repeated.
+// longestReason bounds the part of the message of a source that is repeated, in bytes.
 const longestReason = 512
 
 // prefixed returns text behind a prefix, or "" if it is empty.
@@ -151,8 +151,8 @@ func prefixed(prefix, text string) string {
 	return prefix + text
 }
 
-// sourceOf returns an empty source of a kind. It also returns what reads its artifact, with the
-// generation that it is of, and the URL that it is fetched from.
+// sourceOf returns an empty source of a kind. It also returns functions that read its artifact, with
+// the generation of the artifact, and the URL that the source is fetched from.
 func sourceOf(kind string) (obj client.Object, artifact func() (*meta.Artifact, *int64), origin func() string) {
 	switch kind {
 	case sourcev1.GitRepositoryKind:
@@ -171,7 +171,7 @@ func sourceOf(kind string) (obj client.Object, artifact func() (*meta.Artifact, 
 	return nil, nil, nil
 }
 
-// NewSource returns an empty source of a kind, or nil for a kind that is none.
+// NewSource returns an empty source of a kind, or nil if the kind is not a kind of source.
 func NewSource(kind string) client.Object {
 	obj, _, _ := sourceOf(kind)
 	return obj
@@ -196,8 +196,8 @@ func parseReference(text, namespace string) (reference, bool) {
 	return reference{}, false
 }
 
-// moduleSources returns the sources that modules of a Transform come from. A text that is no
-// reference is refused by its fetcher, at its place.
+// moduleSources returns the sources that modules of a Transform come from. A fetcher refuses a text
+// that is not a reference, at its position.
 func moduleSources(t *v1alpha1.Transform) []reference {
 	var out []reference
 	add := func(ref v1alpha1.CueReference) {
@@ -258,10 +258,10 @@ func ConfigMaps(t *v1alpha1.Transform) []string {
 	return slices.Compact(out)
 }
 
-// artifacts returns what finds sources for modules of the type source.
-func (l *Loader) artifacts(from client.Reader, t *v1alpha1.Transform) flux.Artifacts {
+// artifacts returns a finder of sources for modules of the type source.
+func (l *Loader) artifacts(reader client.Reader, t *v1alpha1.Transform) flux.Artifacts {
 	return flux.ArtifactsFunc(func(ctx context.Context, kind, namespace, name string) (flux.Artifact, error) {
-		s, err := l.source(ctx, from, t, kind, namespace, name)
+		s, err := l.source(ctx, reader, t, kind, namespace, name)
 		if err != nil {
 			return flux.Artifact{}, err
 		}
@@ -272,12 +272,12 @@ func (l *Loader) artifacts(from client.Reader, t *v1alpha1.Transform) flux.Artif
 // artifact returns the artifact of a source, at the host that the controller has to ask. An
 // artifact that exists counts, also while the source is not Ready.
 func (l *Loader) artifact(s Source) flux.Artifact {
-	at := s.URL
-	if u, err := url.Parse(at); err == nil && l.SourceHost != "" {
+	address := s.URL
+	if u, err := url.Parse(address); err == nil && l.SourceHost != "" {
 		u.Host = l.SourceHost
-		at = u.String()
+		address = u.String()
 	}
-	return flux.Artifact{URL: at, Digest: s.Digest, Revision: s.Revision, Ready: true}
+	return flux.Artifact{URL: address, Digest: s.Digest, Revision: s.Revision, Ready: true}
 }
 
 // DeniedError says that the flags of the controller forbid something.

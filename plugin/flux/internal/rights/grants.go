@@ -21,19 +21,27 @@ func Known(layers []delivery.Layer, namespace, account string) []delivery.Object
 	granted := map[string]bool{}
 	for _, l := range layers {
 		for _, f := range l.Files {
-			if bytes.Contains(f.Data, []byte("RoleBinding")) && bytes.Contains(f.Data, []byte(account)) {
-				if b, ok := binds(f.Data, namespace, account); ok {
-					granted[b.Namespace] = true
-				}
+			mayBind := bytes.Contains(f.Data, []byte("RoleBinding")) && bytes.Contains(f.Data, []byte(account))
+			if !mayBind {
+				continue
+			}
+			if b, ok := binds(f.Data, namespace, account); ok {
+				granted[b.Namespace] = true
 			}
 		}
 	}
 	if granted[""] {
 		return nil
 	}
+
+	// Objects in the namespaces of these bindings are left out.
 	var out []delivery.ObjectRef
 	for _, l := range layers {
-		out = append(out, slices.DeleteFunc(slices.Clone(l.Objects), func(o delivery.ObjectRef) bool { return granted[o.Namespace] && o.Namespace != "" })...)
+		for _, o := range l.Objects {
+			if o.Namespace == "" || !granted[o.Namespace] {
+				out = append(out, o)
+			}
+		}
 	}
 	return out
 }

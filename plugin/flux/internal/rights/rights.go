@@ -1,16 +1,16 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rights finds what a service account lacks to apply a render, before anything of it is
-// published: it asks the API server as that account, by access reviews.
+// Package rights finds the rights that a service account lacks to apply a render, before anything of
+// the render is published: it asks the API server as that account, by access reviews.
 //
 // Most rights are known from one request for each namespace, a SelfSubjectRulesReview, and three
-// for each kind of the cluster. What these do not show is asked for by name, because a role may
-// name objects: what is in the cluster needs no right to create it. Every account may send such reviews, by the role
-// system:basic-user.
+// for each kind of the cluster. Other rights are asked for by name, because a role may name objects,
+// and an object that exists needs no right to create it. Every account may send such reviews, by the
+// role system:basic-user.
 //
-// Flux reads, creates and patches what it applies (ssa.ResourceManager). It deletes what is no
-// longer rendered, which is no part of a render and is not looked at.
+// Flux reads, creates and patches objects (ssa.ResourceManager). It also deletes objects that are no
+// longer rendered: they are not part of a render, and the right to delete them is not looked at.
 package rights
 
 import (
@@ -34,14 +34,14 @@ import (
 )
 
 const (
-	// concurrent is how many requests are sent at once.
+	// concurrent limits the requests that are sent at once.
 	concurrent = 8
-	// most is how many objects are asked for by name. A render of which more are not known to
-	// be allowed has enough to show.
+	// most limits the objects that are asked for by name: a message that names so many rights
+	// is long enough.
 	most = 256
 )
 
-// Lack is what an account may not do with a resource.
+// Lack is a set of verbs on a resource that an account lacks.
 type Lack struct {
 	// Namespace is "" for resources of the cluster, and Resource is as in deployments.apps.
 	Namespace, Resource string
@@ -53,7 +53,7 @@ func (l Lack) String() string {
 	return fmt.Sprintf("%s %s in %s", strings.Join(l.Verbs, ", "), l.Resource, cmp.Or(l.Namespace, "the cluster"))
 }
 
-// need is an object, and the resource that it is.
+// need is an object, and its resource.
 type need struct {
 	delivery.ObjectRef
 	resource schema.GroupVersionResource
@@ -65,18 +65,19 @@ type scope struct {
 	resource  schema.GroupVersionResource
 }
 
-// scope returns the objects that the object is one of.
+// scope returns the scope of the object.
 func (n need) scope() scope { return scope{n.Namespace, n.resource} }
 
-// Missing returns what the account of a client lacks to apply objects, sorted. Kinds that the
-// cluster does not have yet are not looked at. It returns nothing if the account may not even ask.
+// Missing returns the rights that the account of a client lacks to apply objects, sorted. Kinds that
+// the cluster does not have yet are not looked at. It returns nothing if the account may not even
+// ask.
 func Missing(ctx context.Context, as client.Client, objects []delivery.ObjectRef) ([]Lack, error) {
 	needs, err := resolve(as.RESTMapper(), objects)
 	if err != nil {
 		return nil, err
 	}
 
-	// Most objects are covered by what the account may do with all of their kind.
+	// Most objects are covered by rights on all objects of their kind.
 	covered, err := review(ctx, as, needs)
 	if err != nil {
 		return nil, unlessForbidden(err)
@@ -101,76 +102,77 @@ func Missing(ctx context.Context, as client.Client, objects []delivery.ObjectRef
 	return sorted(lacks), unlessForbidden(err)
 }
 
-// resolve returns objects with their resources. The scope of a kind is that of the cluster.
+// resolve returns objects with their resources. The cluster knows which kinds have a namespace.
 func resolve(mapper apimeta.RESTMapper, objects []delivery.ObjectRef) ([]need, error) {
 	var out []need
 	for _, o := range objects {
-		at, err := mapper.RESTMapping(schema.GroupKind{Group: o.Group, Kind: o.Kind}, o.Version)
+		mapping, err := mapper.RESTMapping(schema.GroupKind{Group: o.Group, Kind: o.Kind}, o.Version)
 		if apimeta.IsNoMatchError(err) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		if at.Scope.Name() != apimeta.RESTScopeNameNamespace {
+		if mapping.Scope.Name() != apimeta.RESTScopeNameNamespace {
 			o.Namespace = ""
 		}
-		out = append(out, need{o, at.Resource})
+		out = append(out, need{o, mapping.Resource})
 	}
 	return out, nil
 }
 
-// review returns of which scopes the account may apply every object.
+// review returns the scopes in which the account may apply every object.
 func review(ctx context.Context, as client.Client, needs []need) (map[scope]bool, error) {
 	// A namespace answers for all of its resources, and the cluster for one at a time.
 	scopes := map[string][]scope{}
 	for _, n := range needs {
-		at := n.Namespace
-		if at == "" {
-			at = "/" + n.resource.String()
+		place := n.Namespace
+		if place == "" {
+			place = "/" + n.resource.String()
 		}
-		if !slices.Contains(scopes[at], n.scope()) {
-			scopes[at] = append(scopes[at], n.scope())
+		if !slices.Contains(scopes[place], n.scope()) {
+			scopes[place] = append(scopes[place], n.scope())
 		}
 	}
 	var mu sync.Mutex
 	covered := map[scope]bool{}
-	err := send(ctx, slices.Collect(maps.Values(scopes)), func(ctx context.Context, of []scope) error {
-		may, err := reviewOne(ctx, as, of)
+	err := send(ctx, slices.Collect(maps.Values(scopes)), func(ctx context.Context, group []scope) error {
+		may, err := reviewOne(ctx, as, group)
 		mu.Lock()
 		defer mu.Unlock()
 		for i, ok := range may {
-			covered[of[i]] = ok
+			covered[group[i]] = ok
 		}
 		return err
 	})
 	return covered, err
 }
 
-// reviewOne returns whether the account may apply every object of each of these scopes, which are
-// of one namespace, or else one resource of the cluster.
-func reviewOne(ctx context.Context, as client.Client, of []scope) ([]bool, error) {
-	if of[0].namespace == "" {
-		missing, err := ask(ctx, as, need{resource: of[0].resource})
+// reviewOne returns for each scope whether the account may apply every object in it. The scopes are
+// in one namespace, or there is one scope of the cluster.
+func reviewOne(ctx context.Context, as client.Client, scopes []scope) ([]bool, error) {
+	if scopes[0].namespace == "" {
+		missing, err := ask(ctx, as, need{resource: scopes[0].resource})
 		return []bool{len(missing) == 0}, err
 	}
-	rules := &authorizationv1.SelfSubjectRulesReview{Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: of[0].namespace}}
+	rules := &authorizationv1.SelfSubjectRulesReview{Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: scopes[0].namespace}}
 	err := as.Create(ctx, rules)
-	out := make([]bool, len(of))
-	for i, at := range of {
-		out[i] = !slices.ContainsFunc(verbs(), func(verb string) bool { return !covers(rules.Status.ResourceRules, at.resource, verb) })
+	out := make([]bool, len(scopes))
+	for i, s := range scopes {
+		isMissing := func(verb string) bool { return !covers(rules.Status.ResourceRules, s.resource, verb) }
+		out[i] = !slices.ContainsFunc(verbs(), isMissing)
 	}
 	return out, err
 }
 
-// verbs returns what applying an object needs.
+// verbs returns the verbs that applying an object needs.
 func verbs() []string { return []string{"create", "get", "patch"} }
 
-// send calls a function for each of these, several at once.
-func send[V any](ctx context.Context, all []V, do func(context.Context, V) error) error {
+// send calls a function for each item, several at once.
+func send[V any](ctx context.Context, items []V, do func(context.Context, V) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(concurrent)
-	for _, v := range all {
+	for _, v := range items {
 		group.Go(func() error { return do(ctx, v) })
 	}
 	return group.Wait()
@@ -186,9 +188,12 @@ func unlessForbidden(err error) error {
 
 // covers reports whether rules allow a verb on all objects of a resource.
 func covers(rules []authorizationv1.ResourceRule, resource schema.GroupVersionResource, verb string) bool {
-	has := func(all []string, one string) bool { return slices.Contains(all, one) || slices.Contains(all, "*") }
+	has := func(list []string, item string) bool {
+		return slices.Contains(list, item) || slices.Contains(list, "*")
+	}
 	return slices.ContainsFunc(rules, func(r authorizationv1.ResourceRule) bool {
-		return len(r.ResourceNames) == 0 && has(r.Verbs, verb) && has(r.APIGroups, resource.Group) && has(r.Resources, resource.Resource)
+		isOfResource := has(r.APIGroups, resource.Group) && has(r.Resources, resource.Resource)
+		return isOfResource && len(r.ResourceNames) == 0 && has(r.Verbs, verb)
 	})
 }
 
@@ -200,7 +205,11 @@ func ask(ctx context.Context, as client.Client, n need) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !ok && (verb != "create" || n.Name == "" || !exists(ctx, as, n)) {
+		if ok {
+			continue
+		}
+		isNeedless := verb == "create" && n.Name != "" && exists(ctx, as, n)
+		if !isNeedless {
 			missing = append(missing, verb)
 		}
 	}
@@ -211,7 +220,12 @@ func ask(ctx context.Context, as client.Client, n need) ([]string, error) {
 func allowed(ctx context.Context, as client.Client, n need, verb string) (bool, error) {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Namespace: n.Namespace, Group: n.resource.Group, Version: n.resource.Version, Resource: n.resource.Resource, Name: n.Name, Verb: verb,
+			Namespace: n.Namespace,
+			Group:     n.resource.Group,
+			Version:   n.resource.Version,
+			Resource:  n.resource.Resource,
+			Name:      n.Name,
+			Verb:      verb,
 		},
 	}}
 	err := as.Create(ctx, review)
@@ -225,11 +239,11 @@ func exists(ctx context.Context, as client.Client, n need) bool {
 	return as.Get(ctx, client.ObjectKey{Namespace: n.Namespace, Name: n.Name}, o) == nil
 }
 
-// sorted returns what is missing, by namespace and resource.
+// sorted returns the missing rights, by namespace and resource.
 func sorted(lacks map[scope]map[string]bool) []Lack {
 	var out []Lack
-	for at, missing := range lacks {
-		out = append(out, Lack{Namespace: at.namespace, Resource: at.resource.GroupResource().String(), Verbs: slices.Sorted(maps.Keys(missing))})
+	for s, missing := range lacks {
+		out = append(out, Lack{Namespace: s.namespace, Resource: s.resource.GroupResource().String(), Verbs: slices.Sorted(maps.Keys(missing))})
 	}
 	slices.SortFunc(out, func(a, b Lack) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Resource, b.Resource))

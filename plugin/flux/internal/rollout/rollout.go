@@ -1,12 +1,12 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rollout decides when an artifact that is not Ready in time gives way to the one that was
-// Ready last: spec.delivery.rollbackAfter of a Transform.
+// Package rollout decides when an artifact that is not Ready in time gives way to the artifact that
+// was Ready last: spec.delivery.rollbackAfter of a Transform.
 //
-// All that it goes by is in the status, so that a process which is killed loses nothing. A digest
-// that was Ready once is never gone back from, so that a rollback happens once and does not
-// alternate. It ends when the generation of the spec changes, or what the spec renders.
+// It decides by the status alone, so that a process which is killed loses nothing. A digest that was
+// Ready once is never gone back from, so that a rollback happens once and does not alternate. It
+// ends when the generation of the spec changes, or its render.
 package rollout
 
 import (
@@ -22,8 +22,8 @@ import (
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 )
 
-// Failed returns the digest that was not Ready in time and that another one is delivered in place
-// of, or "" if there is none.
+// Failed returns the digest that was not Ready in time, so that an earlier digest is delivered in
+// its place, or "" if there is no rollback.
 func Failed(t *v1alpha1.Transform) string {
 	if t.Status.Rollout == nil {
 		return ""
@@ -38,7 +38,7 @@ func Begin(t *v1alpha1.Transform) {
 	}
 }
 
-// End ends a rollback: what the spec renders is delivered again.
+// End ends a rollback: the render of the spec is delivered again.
 func End(t *v1alpha1.Transform) {
 	if t.Status.Rollout != nil {
 		t.Status.Rollout.Failed = ""
@@ -46,7 +46,7 @@ func End(t *v1alpha1.Transform) {
 	conditions.Delete(t, v1alpha1.RolledBackCondition)
 }
 
-// Observe records how far the delivery of status.artifact is. It returns the digest to go back to,
+// Observe records the state of the delivery of status.artifact. It returns the digest to go back to,
 // or "" while nothing is to be done. The argument before is the Transform with which the
 // reconciliation began. The argument refused says that nothing was applied, because a user has to
 // change something first: such a delivery is not begun.
@@ -57,7 +57,7 @@ func Observe(t, before *v1alpha1.Transform, ready, refused bool, now time.Time) 
 		return ""
 	}
 
-	// What is Ready when the field is set can be gone back to.
+	// An artifact that is Ready when the field is set can be gone back to.
 	r := t.Status.Rollout
 	if r == nil {
 		r = &v1alpha1.RolloutStatus{}
@@ -67,14 +67,16 @@ func Observe(t, before *v1alpha1.Transform, ready, refused bool, now time.Time) 
 		t.Status.Rollout = r
 	}
 
-	// Another digest, or another spec, has all of the time.
+	// The time begins anew with another digest, and with another spec.
 	digest := t.Status.Artifact.Digest
 	if refused {
 		r.Digest = ""
 		return ""
 	}
 	if r.Digest != digest || r.Generation != t.Generation {
-		r.Digest, r.Generation, r.Since = digest, t.Generation, metav1.NewTime(now.UTC().Truncate(time.Second))
+		r.Digest = digest
+		r.Generation = t.Generation
+		r.Since = metav1.NewTime(now.UTC().Truncate(time.Second))
 	}
 	if ready {
 		r.Ready = digest
@@ -85,7 +87,7 @@ func Observe(t, before *v1alpha1.Transform, ready, refused bool, now time.Time) 
 	return r.Ready
 }
 
-// Wait returns how long until a delivery is to be looked at again, or 0 if there is no such time.
+// Wait returns the time until a delivery is to be looked at again, or 0 if there is no such time.
 func Wait(t *v1alpha1.Transform, now time.Time) time.Duration {
 	if limit(t) == 0 || !isPending(t) {
 		return 0
@@ -93,7 +95,7 @@ func Wait(t *v1alpha1.Transform, now time.Time) time.Duration {
 	return max(time.Second, t.Status.Rollout.Since.Add(limit(t)).Sub(now))
 }
 
-// limit returns how long an artifact may take to be Ready, or 0 if there is no limit.
+// limit returns the time in which an artifact has to be Ready, or 0 if there is no limit.
 func limit(t *v1alpha1.Transform) time.Duration {
 	if d := t.Spec.Delivery; d != nil && d.RollbackAfter != nil {
 		return d.RollbackAfter.Duration
@@ -112,7 +114,7 @@ func isPending(t *v1alpha1.Transform) bool {
 }
 
 // GoBack puts into the status that the artifact of a digest is delivered in place of the present
-// one, and why. It returns an error if the history does not have it any more.
+// artifact, and why. It returns an error if the history does not have it any more.
 func GoBack(t *v1alpha1.Transform, digest, why string) error {
 	i := slices.IndexFunc(t.Status.History, func(a v1alpha1.Artifact) bool { return a.Digest == digest })
 	if i < 0 {
@@ -122,7 +124,7 @@ func GoBack(t *v1alpha1.Transform, digest, why string) error {
 	t.Status.Rollout.Failed = failed.Digest
 	t.Status.Rendered = failed
 	t.Status.Artifact = t.Status.History[i].DeepCopy()
-	t.Status.Artifact.Checksum = "" // With none, the spec is rendered and published when the rollback ends.
+	t.Status.Artifact.Checksum = "" // Without it, the spec is rendered and published when the rollback ends.
 	conditions.MarkTrue(t, v1alpha1.RolledBackCondition, v1alpha1.RolledBackReason,
 		"%s was not Ready within %s (%s): %s is delivered until the spec or what it renders changes",
 		printable.Revision(failed.Digest), limit(t), why, printable.Revision(digest))

@@ -18,18 +18,20 @@ import (
 	"github.com/ropewalk/ropewalk/internal/digests"
 )
 
-// halfWritten is how old an unfinished file is that no process writes any more.
+// halfWritten is the age at which no process writes an unfinished file any more.
 const halfWritten = 10 * time.Minute
 
 // Retain keeps of a Transform the complete artifacts with their plans, the layers that these plans
-// name, and the other digests, which are those that objects in the cluster name. It marks
-// everything else as not needed since now, and removes what was not needed for longer than the
-// TTL. It returns the names of the removed files.
+// name, and the digests that objects in the cluster name (others). It marks all other files as not
+// needed since now, and removes files that were not needed for longer than the TTL. It returns the
+// names of the removed files.
 func (s *Storage) Retain(owner types.NamespacedName, complete, others []string, now time.Time) ([]string, error) {
 	dir, err := folder(owner)
 	if err != nil {
 		return nil, err
 	}
+
+	// Files are kept by their sums.
 	keep := map[string]bool{}
 	add := func(digest string) {
 		if sum, err := encoded(digest); err == nil {
@@ -49,12 +51,13 @@ func (s *Storage) Retain(owner types.NamespacedName, complete, others []string, 
 	for _, digest := range others {
 		add(digest)
 	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.collect(dir, keep, now)
 }
 
-// collect marks and removes what is not in keep. The caller holds mu.
+// collect marks and removes the files that are not in keep. The caller holds mu.
 func (s *Storage) collect(dir string, keep map[string]bool, now time.Time) ([]string, error) {
 	// A folder that does not exist has nothing to remove.
 	present, err := s.sums(dir)
@@ -95,8 +98,8 @@ func (s *Storage) collect(dir string, keep map[string]bool, now time.Time) ([]st
 	return removed, errors.Join(errs...)
 }
 
-// Clear removes what a process that was killed left half written. No process writes for longer
-// than a few minutes, and another one may have been the leader just before.
+// Clear removes unfinished files of a process that was killed. Another process may have been the
+// leader just before, but no process writes a file for longer than a few minutes.
 func (s *Storage) Clear(now time.Time) error {
 	entries, err := fs.ReadDir(s.root.FS(), incoming)
 	if err != nil {
@@ -113,7 +116,7 @@ func (s *Storage) Clear(now time.Time) error {
 	return errors.Join(errs...)
 }
 
-// writeMark makes the empty file whose time is the one since which the others are not needed.
+// writeMark makes the empty file whose time says since when the other files are not needed.
 func (s *Storage) writeMark(name string, now time.Time) error {
 	f, err := s.root.OpenFile(name, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -122,7 +125,7 @@ func (s *Storage) writeMark(name string, now time.Time) error {
 	return errors.Join(f.Close(), s.root.Chtimes(name, now, now))
 }
 
-// sums returns the sums that are names of files of this package in a folder, sorted, each once.
+// sums returns the sums in the names of files of this package in a folder, sorted, each once.
 func (s *Storage) sums(dir string) ([]string, error) {
 	entries, err := fs.ReadDir(s.root.FS(), dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -134,15 +137,16 @@ func (s *Storage) sums(dir string) ([]string, error) {
 	var out []string
 	for _, e := range entries {
 		sum, suffix, _ := strings.Cut(e.Name(), ".")
-		known := slices.Contains([]string{archiveSuffix, planSuffix, markSuffix}, "."+suffix)
-		if known && isSum(sum) && !slices.Contains(out[max(0, len(out)-1):], sum) {
+		isOurs := isSum(sum) && slices.Contains([]string{archiveSuffix, planSuffix, markSuffix}, "."+suffix)
+		isNew := len(out) == 0 || out[len(out)-1] != sum
+		if isOurs && isNew {
 			out = append(out, sum)
 		}
 	}
 	return out, nil
 }
 
-// removeEmpty removes the folder of a Transform, and that of its namespace, if they are empty.
+// removeEmpty removes the folder of a Transform, and the folder of its namespace, if they are empty.
 func (s *Storage) removeEmpty(dir string) {
 	for range 2 {
 		if s.root.Remove(dir) != nil {
@@ -171,9 +175,9 @@ func (s *Storage) Owners() ([]types.NamespacedName, error) {
 	return out, nil
 }
 
-// Verify reads the archives of a Transform, removes those that do not have the digest of their
-// names, and returns their digests. A file that a disk has damaged is made again by the next
-// reconciliation, if it is still rendered.
+// Verify reads the archives of a Transform, removes archives that do not have the digest of their
+// names, and returns these digests. The next reconciliation makes a damaged file again, if it is
+// still rendered.
 func (s *Storage) Verify(ctx context.Context, owner types.NamespacedName) ([]string, error) {
 	dir, err := folder(owner)
 	if err != nil {
@@ -183,6 +187,8 @@ func (s *Storage) Verify(ctx context.Context, owner types.NamespacedName) ([]str
 	if err != nil {
 		return nil, err
 	}
+
+	// A damaged archive is removed, whatever it is.
 	var bad []string
 	for _, sum := range present {
 		if err := ctx.Err(); err != nil {

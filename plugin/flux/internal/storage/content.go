@@ -25,14 +25,14 @@ import (
 
 // Stored is an artifact in the storage.
 type Stored struct {
-	// Digest is that of the archive, sha256:<hex>.
+	// Digest is the digest of the archive, sha256:<hex>.
 	Digest string
 	// Tree is the tree digest of its files, as package artifact has it.
 	Tree string
-	// Size of the archive in bytes, and Time when it was written.
+	// Size of the archive in bytes, and the Time at which it was written.
 	Size int64
 	Time time.Time
-	// New says that it was not there before.
+	// New says that it did not exist before.
 	New bool
 }
 
@@ -44,13 +44,15 @@ func (s *Storage) Put(owner types.NamespacedName, files []emit.File) (Stored, er
 	if err != nil {
 		return Stored{}, err
 	}
+
+	// It is written only if it does not exist yet.
 	out := Stored{Digest: packed.Layer.Digest.String(), Tree: packed.Tree, Size: packed.Layer.Size}
 	name, err := file(owner, out.Digest, archiveSuffix)
 	if err != nil {
 		return Stored{}, err
 	}
-	there, err := s.useExisting(name, out.Size)
-	if err == nil && !there {
+	exists, err := s.useExisting(name, out.Size)
+	if err == nil && !exists {
 		out.New = true
 		err = s.write(name, packed.Content)
 	}
@@ -66,7 +68,7 @@ func (s *Storage) Put(owner types.NamespacedName, files []emit.File) (Stored, er
 }
 
 // pack packs files in the same way as for a registry, so that the same render has the same tree
-// digest by both ways.
+// digest in both.
 func (s *Storage) pack(files []emit.File) (*artifact.Artifact, error) {
 	builder := source.Builder{Limits: source.Limits{Files: s.limits.Files, Bytes: s.limits.Bytes}}
 	for _, f := range files {
@@ -82,8 +84,7 @@ func (s *Storage) pack(files []emit.File) (*artifact.Artifact, error) {
 	return artifact.Pack(tree.FS, artifact.Options{Empty: true, Limits: s.limits})
 }
 
-// Stat returns what is known of an artifact without reading it. The error is delivery.ErrGone if
-// it does not exist.
+// Stat describes an artifact without reading it. The error is delivery.ErrGone if it does not exist.
 func (s *Storage) Stat(owner types.NamespacedName, digest string) (Stored, error) {
 	name, err := file(owner, digest, archiveSuffix)
 	if err != nil {
@@ -102,7 +103,7 @@ func (s *Storage) Stat(owner types.NamespacedName, digest string) (Stored, error
 // Files returns the files of an artifact, sorted by path. The error is delivery.ErrGone if it does
 // not exist, or does not have its digest.
 func (s *Storage) Files(ctx context.Context, owner types.NamespacedName, digest string) ([]emit.File, error) {
-	// An archive that is damaged is as good as none.
+	// An archive that is damaged counts as missing.
 	name, err := file(owner, digest, archiveSuffix)
 	if err != nil {
 		return nil, err
@@ -146,7 +147,7 @@ func (s *Storage) read(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()                            //nolint:errcheck // it was read only
-	limit := s.limits.Bytes + s.limits.Bytes/8 // what does not compress gets a little larger
+	limit := s.limits.Bytes + s.limits.Bytes/8 // Files that do not compress get a little larger.
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(data)) > limit {
 		return nil, fmt.Errorf("%w: %q in the storage", artifact.ErrLimit, name)
@@ -154,7 +155,7 @@ func (s *Storage) read(name string) ([]byte, error) {
 	return data, err
 }
 
-// gone returns the error of an artifact that is not there any more.
+// gone returns the error of an artifact that does not exist any more.
 func gone(owner types.NamespacedName, digest string) error {
 	return fmt.Errorf("%w: %s of Transform %q is not in the storage of the controller", delivery.ErrGone, digest, owner.String())
 }

@@ -6,6 +6,7 @@ package storage
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
@@ -40,7 +41,7 @@ func Event(t *v1alpha1.Transform) *sourcev1.ExternalArtifact {
 
 // external returns the ExternalArtifact of a layer, or of the complete artifact if layer is "",
 // with its status.
-func (s *Storage) external(t *v1alpha1.Transform, layer string, stored Stored, from Origin) (*sourcev1.ExternalArtifact, error) {
+func (s *Storage) external(t *v1alpha1.Transform, layer string, stored Stored, origin Origin) (*sourcev1.ExternalArtifact, error) {
 	// The name, the URL and the revision follow from the digest.
 	owner := types.NamespacedName{Namespace: t.Namespace, Name: t.Name}
 	name, err := file(owner, stored.Digest, archiveSuffix)
@@ -48,20 +49,24 @@ func (s *Storage) external(t *v1alpha1.Transform, layer string, stored Stored, f
 		return nil, err
 	}
 	out := Event(t)
-	called := t.Name
+	unit := t.Name
 	if layer != "" {
 		out.Name = t.Name + "-" + layer
-		called = layer
+		unit = layer
 	}
-	written := metav1.NewTime(stored.Time.UTC().Truncate(1e9)) // as it comes back from the API server
+	written := metav1.NewTime(stored.Time.UTC().Truncate(time.Second)) // as it comes back from the API server
 	out.Status.Artifact = &meta.Artifact{
-		Digest: stored.Digest, Path: name, URL: s.url + "/" + name, Revision: called + "@" + stored.Digest,
-		LastUpdateTime: written, Size: &stored.Size,
+		Digest:         stored.Digest,
+		Path:           name,
+		URL:            s.url + "/" + name,
+		Revision:       unit + "@" + stored.Digest,
+		LastUpdateTime: written,
+		Size:           &stored.Size,
 	}
 
-	// Where the render comes from is shown only if it is known.
+	// The origin of the render is shown only if it is known.
 	metadata := map[string]string{}
-	for key, value := range map[string]string{artifact.AnnotationSource: from.Source, artifact.AnnotationRevision: from.Revision} {
+	for key, value := range map[string]string{artifact.AnnotationSource: origin.Source, artifact.AnnotationRevision: origin.Revision} {
 		if value != "" {
 			metadata[key] = value
 		}
@@ -70,8 +75,11 @@ func (s *Storage) external(t *v1alpha1.Transform, layer string, stored Stored, f
 		out.Status.Artifact.Metadata = metadata
 	}
 	out.Status.Conditions = []metav1.Condition{{
-		Type: meta.ReadyCondition, Status: metav1.ConditionTrue, Reason: meta.SucceededReason, LastTransitionTime: written,
-		Message: fmt.Sprintf("stored artifact %s", stored.Digest),
+		Type:               meta.ReadyCondition,
+		Status:             metav1.ConditionTrue,
+		Reason:             meta.SucceededReason,
+		LastTransitionTime: written,
+		Message:            fmt.Sprintf("stored artifact %s", stored.Digest),
 	}}
 	return out, nil
 }
@@ -86,7 +94,7 @@ func Announce(ctx context.Context, c client.Client, want *sourcev1.ExternalArtif
 	return apply.Write(ctx, c, want)
 }
 
-// readOwn returns the live object, or nil if there is none. The error is ErrForeign if it is not
+// readOwn returns the live object, or nil if it does not exist. The error is ErrForeign if it is not
 // of its Transform.
 func readOwn(ctx context.Context, c client.Client, want *sourcev1.ExternalArtifact) (*sourcev1.ExternalArtifact, error) {
 	live := &sourcev1.ExternalArtifact{}

@@ -9,7 +9,7 @@ import (
 	runtimectrl "github.com/fluxcd/pkg/runtime/controller"
 )
 
-// GateAdvice is what to do where GateMessage holds.
+// GateAdvice is the advice for a message that GateMessage recognises.
 const GateAdvice = "start kustomize-controller with --feature-gates=" + runtimectrl.FeatureGateExternalArtifact +
 	"=true, which is off by default, or set spec.output.oci"
 

@@ -15,16 +15,16 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 )
 
-// Plan is what is kept beside a whole: what is to be delivered with it, so that
-// a rollback needs no render, and where its artifacts come from.
+// Plan lies beside a complete artifact: it has the Desired, so that a rollback needs no render, and
+// the origins of the artifacts.
 type Plan struct {
 	Desired delivery.Desired `json:"desired"`
-	// Origins says of each digest from where it was published first, so that an
-	// artifact that does not change says the same for ever.
+	// Origins has for each digest the origin from which it was published first, so that the
+	// metadata of an artifact that does not change stays the same.
 	Origins map[string]Origin `json:"origins,omitempty"`
 }
 
-// Origin is where an artifact comes from.
+// Origin is the source of an artifact, and its revision.
 type Origin struct {
 	Source   string `json:"source,omitempty"`
 	Revision string `json:"revision,omitempty"`
@@ -60,8 +60,8 @@ func (s *Storage) PutPlan(owner types.NamespacedName, plan Plan) error {
 	return s.write(name, data)
 }
 
-// Plan returns what PutPlan kept. The error is delivery.ErrGone if it does not exist, or is
-// damaged.
+// Plan returns a plan that PutPlan has kept. The error is delivery.ErrGone if it does not exist, or
+// is damaged.
 func (s *Storage) Plan(owner types.NamespacedName, digest string) (Plan, error) {
 	name, err := file(owner, digest, planSuffix)
 	if err != nil {
@@ -76,7 +76,8 @@ func (s *Storage) Plan(owner types.NamespacedName, digest string) (Plan, error) 
 	}
 	var plan Plan
 	head, text, _ := bytes.Cut(data, []byte("\n"))
-	if string(head) != digests.Of(text) || json.Unmarshal(text, &plan) != nil || plan.Desired.Digest != digest {
+	isIntact := string(head) == digests.Of(text) && json.Unmarshal(text, &plan) == nil
+	if !isIntact || plan.Desired.Digest != digest {
 		return Plan{}, gone(owner, digest)
 	}
 	return plan, nil

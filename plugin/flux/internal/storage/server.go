@@ -37,7 +37,7 @@ func NewServer(s *Storage, address string) *manager.Server {
 }
 
 // Handler returns a handler that serves archives, and nothing else: no plans, no folders, no other
-// files. What it serves never changes under its name.
+// files. An archive never changes under its name.
 func (s *Storage) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -54,8 +54,8 @@ func (s *Storage) Handler() http.Handler {
 	})
 }
 
-// served returns the file that the path of a URL means, and its sum. It returns "" if it is not
-// the path of an archive, in the one way in which this package writes it.
+// served returns the file for the path of a URL, and its sum. It returns "" if the path is not the
+// path of an archive exactly as this package writes it.
 func served(urlPath string) (name, sum string) {
 	parts := strings.Split(strings.TrimPrefix(urlPath, "/"), "/")
 	if len(parts) != 4 || parts[0] != kind {

@@ -20,35 +20,34 @@ import (
 	"github.com/ropewalk/ropewalk/artifact"
 )
 
-// Where things lie in the folder.
+// Names in the folder.
 const (
-	// kind is the first part of each path: what the artifacts are made from.
+	// kind is the first part of each path: the kind of the owners of artifacts.
 	kind = "transform"
 	// incoming holds files that are being written.
 	incoming = "incoming"
 
 	archiveSuffix = ".tar.gz"
 	planSuffix    = ".json"
-	// markSuffix is that of an empty file whose time says since when nothing needs the
+	// markSuffix ends the name of an empty file. Since the time of that file, nothing needs the
 	// archive and the plan of the same name.
 	markSuffix = ".unused"
 )
 
-// DefaultTTL is how long a file stays that is not needed.
+// DefaultTTL is the time for which a file that is not needed stays.
 const DefaultTTL = 10 * time.Minute
 
-// Options say where artifacts are kept and how they are found. Path and URL are
-// needed.
+// Options configure the folder and the addresses of a Storage. Path and URL are needed.
 type Options struct {
-	// Path is a folder that is there, and that nothing else writes to.
+	// Path is a folder that exists, and that nothing else writes to.
 	Path string
-	// Address is where the server listens, such as :9790.
+	// Address is the address of the server, such as :9790.
 	Address string
 	// URL is the address by which Flux reaches the server: a host with a port, or a
 	// URL.
 	URL string
-	// TTL is how long a file stays that is not needed; DefaultTTL where zero.
-	// An engine may still ask for it, which has read an object before it was changed.
+	// TTL is the time for which a file that is not needed stays; DefaultTTL where zero. An
+	// engine that has read an object before it was changed may still ask for the file.
 	TTL time.Duration
 }
 
@@ -65,13 +64,13 @@ type Storage struct {
 }
 
 // Open opens a folder.
-func Open(o Options) (*Storage, error) {
-	root, err := os.OpenRoot(o.Path)
+func Open(options Options) (*Storage, error) {
+	root, err := os.OpenRoot(options.Path)
 	if err != nil {
 		return nil, fmt.Errorf("%w: the storage needs a folder that is there and can be written to", err)
 	}
 	s := &Storage{
-		root: root, url: strings.TrimSuffix(o.URL, "/"), ttl: o.TTL,
+		root: root, url: strings.TrimSuffix(options.URL, "/"), ttl: options.TTL,
 		limits: artifact.Limits{Files: 100_000, Bytes: 512 << 20},
 	}
 	if !strings.Contains(s.url, "://") {
@@ -124,6 +123,7 @@ func file(owner types.NamespacedName, digest, suffix string) (string, error) {
 // write writes a file. It is written and synced under another name first, so that a reader sees
 // all of it or nothing.
 func (s *Storage) write(name string, data []byte) (err error) {
+	// A temporary file does not outlive an error.
 	temporary := path.Join(incoming, rand.Text())
 	f, err := s.root.OpenFile(temporary, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -134,6 +134,8 @@ func (s *Storage) write(name string, data []byte) (err error) {
 			err = errors.Join(err, ignore(s.root.Remove(temporary), fs.ErrNotExist))
 		}
 	}()
+
+	// All of it is on the disk before it gets its name.
 	_, err = f.Write(data)
 	if err == nil {
 		err = f.Sync()
@@ -141,6 +143,8 @@ func (s *Storage) write(name string, data []byte) (err error) {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
+
+	// A file with a new name is needed, so it loses its mark.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.root.MkdirAll(path.Dir(name), 0o700); err != nil {
@@ -152,8 +156,8 @@ func (s *Storage) write(name string, data []byte) (err error) {
 	return s.removeMark(name)
 }
 
-// useExisting reports whether a file of that size exists, and marks it as needed. A name that is
-// no regular file counts as missing.
+// useExisting reports whether a file of that size exists, and removes its mark. A name that is not a
+// regular file counts as missing.
 func (s *Storage) useExisting(name string, size int64) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,13 +168,13 @@ func (s *Storage) useExisting(name string, size int64) (bool, error) {
 	return true, s.removeMark(name)
 }
 
-// removeMark removes the mark of a file that was not needed. The caller holds mu.
+// removeMark removes the mark of a file that is needed again. The caller holds mu.
 func (s *Storage) removeMark(name string) error {
 	sum, _, _ := strings.Cut(path.Base(name), ".")
 	return ignore(s.root.Remove(path.Join(path.Dir(name), sum+markSuffix)), fs.ErrNotExist)
 }
 
-// ignore returns err, or nil if it is of that kind.
+// ignore returns err, or nil if it wraps kind.
 func ignore(err, kind error) error {
 	if errors.Is(err, kind) {
 		return nil

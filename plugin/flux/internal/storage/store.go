@@ -16,20 +16,18 @@ import (
 	"github.com/ropewalk/ropewalk/render/emit"
 )
 
-// Store is the storage as one Transform has it, for one reconciliation.
+// Store is the part of the storage that belongs to one Transform, for one reconciliation.
 type Store struct {
 	storage   *Storage
 	client    client.Client
 	transform *v1alpha1.Transform
 	owner     types.NamespacedName
 
-	// plan is that of the whole that is being delivered, once it is known.
+	// plan is the plan of the complete artifact that is being delivered, once it is known.
 	plan Plan
 }
 
-var (
-	_ publish.Store = (*Store)(nil)
-)
+var _ publish.Store = (*Store)(nil)
 
 // For returns the storage for a Transform. The client reads and writes its ExternalArtifacts, with
 // their status.
@@ -40,8 +38,8 @@ func (s *Storage) For(c client.Client, t *v1alpha1.Transform) *Store {
 	}
 }
 
-// Release stores a render, and then makes the ExternalArtifact of the complete artifact lead to
-// it. The engine writes those of the layers, one after the other.
+// Release stores a render, and then makes the ExternalArtifact of the complete artifact lead to it.
+// The engine writes the ExternalArtifacts of the layers, one after the other.
 func (s *Store) Release(ctx context.Context, r publish.Render) (publish.Published, error) {
 	// An object of another owner must not be changed.
 	if _, err := readOwn(ctx, s.client, Event(s.transform)); err != nil {
@@ -57,6 +55,8 @@ func (s *Store) Release(ctx context.Context, r publish.Render) (publish.Publishe
 		changed = changed || stored.New
 		return stored, err
 	}
+
+	// The layers are stored first, then the complete artifact.
 	for _, layer := range r.Layers {
 		stored, err := put(layer.Files)
 		if err != nil {
@@ -83,7 +83,7 @@ func (s *Store) Release(ctx context.Context, r publish.Render) (publish.Publishe
 	return publish.Published{Desired: plan.Desired, Tree: whole.Tree, Location: location, Changed: changed}, err
 }
 
-// origin returns where an artifact was published from first, as the plans have it, or else now.
+// origin returns the first origin of an artifact, as the plans have it, or else now.
 func (s *Store) origin(digest string, now Origin) Origin {
 	if len(s.plan.Origins) == 0 {
 		s.readPlan()
@@ -94,8 +94,8 @@ func (s *Store) origin(digest string, now Origin) Origin {
 	return now
 }
 
-// readPlan reads the plan of what is delivered by the status. If it is gone, origins are not
-// known, which costs no more than the words about them.
+// readPlan reads the plan of the artifact in the status. If it is gone, origins are not known, and
+// are left out.
 func (s *Store) readPlan() {
 	if a := s.transform.Status.Artifact; a != nil {
 		if plan, err := s.storage.Plan(s.owner, a.Digest); err == nil {
@@ -125,7 +125,7 @@ func (s *Store) Point(ctx context.Context, digest string) error {
 	return err
 }
 
-// Pack returns what Release would store. Digests are exactly those.
+// Pack returns what Release would store, with the same digests.
 func (s *Store) Pack(_ context.Context, r publish.Render) (publish.Published, error) {
 	var out publish.Published
 	for _, layer := range r.Layers {
@@ -149,8 +149,8 @@ func (s *Store) Pack(_ context.Context, r publish.Render) (publish.Published, er
 	return out, err
 }
 
-// Desired returns what was stored with a complete artifact. The error is delivery.ErrGone if one
-// of its artifacts is gone: the storage may have been on a disk that was lost.
+// Desired returns the plan that was stored with a complete artifact. The error is delivery.ErrGone
+// if an artifact of the plan is gone: the storage may have been on a disk that was lost.
 func (s *Store) Desired(_ context.Context, digest string) (delivery.Desired, error) {
 	plan, err := s.storage.Plan(s.owner, digest)
 	if err != nil {
@@ -165,7 +165,7 @@ func (s *Store) Desired(_ context.Context, digest string) (delivery.Desired, err
 	return plan.Desired, nil
 }
 
-// Publish stores what a hand-over needs between two renders.
+// Publish stores an artifact that a hand-over needs between two renders.
 func (s *Store) Publish(_ context.Context, _ string, files []emit.File) (string, error) {
 	stored, err := s.storage.Put(s.owner, files)
 	return stored.Digest, err
@@ -196,8 +196,8 @@ func (s *Store) Prune(context.Context, []v1alpha1.Artifact, []v1alpha1.Artifact)
 	return "", nil
 }
 
-// Remove deletes the ExternalArtifact of the whole. The files go when nothing in the
-// cluster leads to them for longer than the TTL.
+// Remove deletes the ExternalArtifact of the complete artifact. The files go when nothing in the
+// cluster has led to them for longer than the TTL.
 func (s *Store) Remove(ctx context.Context) error {
 	whole := Event(s.transform)
 	live, err := readOwn(ctx, s.client, whole)

@@ -19,22 +19,21 @@ import (
 )
 
 const (
-	// sweepEvery is how often files that are not needed are looked for, and verifyEvery
-	// how often all of them are read.
+	// sweepEvery is the interval at which files that are not needed are looked for, and
+	// verifyEvery the interval at which all files are read.
 	sweepEvery  = 5 * time.Minute
 	verifyEvery = time.Hour
 )
 
-// Sweeper takes away what no reconciliation does: files of Transforms that are gone,
-// of namespaces that are gone, and those whose time ends when nothing else happens.
-// It starts with reading all that is there. It is a Runnable of a manager, and
-// runs where the server does.
+// Sweeper removes files that no reconciliation removes: files of Transforms that are gone, of
+// namespaces that are gone, and files whose TTL ends when nothing else happens. It starts by reading
+// all files. It is a Runnable of a manager, and runs where the server runs.
 type Sweeper struct {
 	Storage *Storage
 	// Reader finds Transforms and ExternalArtifacts.
 	Reader client.Reader
-	// Lost, where set, is called for Transforms that deliver an artifact which is not
-	// there, or is damaged: to render them once more makes it again.
+	// Lost, where set, is called for Transforms that deliver an artifact which is missing or
+	// damaged: another render makes it again.
 	Lost func(*v1alpha1.Transform)
 }
 
@@ -47,6 +46,7 @@ func (w *Sweeper) Start(ctx context.Context) error {
 	defer ticker.Stop()
 	var verified time.Time
 	for {
+		// All files are read once in a while, which takes long.
 		now := time.Now()
 		whole := now.Sub(verified) >= verifyEvery
 		if whole {
@@ -59,6 +59,7 @@ func (w *Sweeper) Start(ctx context.Context) error {
 		if err != nil && ctx.Err() == nil {
 			log.FromContext(ctx).Error(err, "sweeping the storage")
 		}
+
 		select {
 		case <-ctx.Done():
 			return nil
@@ -67,19 +68,19 @@ func (w *Sweeper) Start(ctx context.Context) error {
 	}
 }
 
-// Swept is what a sweep did.
+// Swept is the result of a sweep.
 type Swept struct {
-	// Removed are files that are not needed.
+	// Removed are files that were not needed.
 	Removed []string
-	// Damaged are archives that were not what their digests say, as
-	// NAMESPACE/NAME DIGEST; they are removed.
+	// Damaged are archives that did not have their digests, as NAMESPACE/NAME DIGEST; they are
+	// removed.
 	Damaged []string
-	// Lost are the Transforms that Lost was told of.
+	// Lost are the Transforms for which Lost was called.
 	Lost []types.NamespacedName
 }
 
-// Sweep removes what is not needed from all folders, and also reads the archives if verify is
-// true. It asks twice for each namespace that has files.
+// Sweep removes files that are not needed from all folders, and also reads the archives if verify is
+// true. It sends two requests for each namespace that has files.
 func (w *Sweeper) Sweep(ctx context.Context, now time.Time, verify bool) (Swept, error) {
 	var out Swept
 	owners, err := w.Storage.Owners()
@@ -102,10 +103,10 @@ func (w *Sweeper) Sweep(ctx context.Context, now time.Time, verify bool) (Swept,
 	return out, errors.Join(errs...)
 }
 
-// sweep removes what is not needed from the folders of one namespace. Nothing is removed if it is
-// not known what is needed.
+// sweep removes files that are not needed from the folders of one namespace. Nothing is removed if
+// the cluster does not answer.
 func (w *Sweeper) sweep(ctx context.Context, namespace string, owners []types.NamespacedName, now time.Time, verify bool, out *Swept) error {
-	// The cluster knows what is needed.
+	// Files that the cluster refers to are needed.
 	var (
 		externals  sourcev1.ExternalArtifactList
 		transforms v1alpha1.TransformList
@@ -116,6 +117,8 @@ func (w *Sweeper) sweep(ctx context.Context, namespace string, owners []types.Na
 	if err := w.Reader.List(ctx, &transforms, client.InNamespace(namespace)); err != nil {
 		return fmt.Errorf("the Transforms of namespace %q: %w", namespace, err)
 	}
+
+	// The digests are gathered by the name of the Transform.
 	live := map[string][]string{}
 	complete := map[string][]string{}
 	for i := range externals.Items {
@@ -152,7 +155,8 @@ func (w *Sweeper) sweep(ctx context.Context, namespace string, owners []types.Na
 
 // reportLost reports a Transform whose artifact is not stored.
 func (w *Sweeper) reportLost(ctx context.Context, t *v1alpha1.Transform, out *Swept) {
-	if t.Spec.Output != nil && t.Spec.Output.ExternalArtifact == nil || t.Status.Artifact == nil {
+	isElsewhere := t.Spec.Output != nil && t.Spec.Output.ExternalArtifact == nil
+	if isElsewhere || t.Status.Artifact == nil {
 		return
 	}
 	if _, err := w.Storage.For(nil, t).Desired(ctx, t.Status.Artifact.Digest); err == nil {

@@ -13,18 +13,19 @@ import (
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 )
 
-// Admission is what may be delivered now.
+// Admission is the artifact that may be delivered now.
 type Admission struct {
-	// Digest is the artifact that may be delivered, "" if there is none.
+	// Digest is the digest of the artifact, "" if nothing may be delivered.
 	Digest string
-	// Waiting says what waits for a window, or is "".
+	// Waiting is a message about an artifact that waits for a window, or "".
 	Waiting string
 	// Overridden is the reason by which a revision was let through outside of its windows.
 	Overridden string
 }
 
-// Begin prepares the status of a Transform before anything new is published. What was delivered
-// when its first window was written stays admitted, and a status without windows has none.
+// Begin prepares the status of a Transform before anything new is published. The artifact that was
+// delivered when its first window was written stays admitted, and a Transform without windows has no
+// status of them.
 func Begin(t *v1alpha1.Transform) {
 	switch {
 	case t.Spec.Delivery == nil || len(t.Spec.Delivery.Windows) == 0:
@@ -38,15 +39,15 @@ func Begin(t *v1alpha1.Transform) {
 }
 
 // Admit decides whether the artifact of a digest may be delivered now, and shows that in the
-// status. If it has to wait, what was admitted before it goes on. A rollback is not held back: it
-// repairs what was delivered.
+// status. If it has to wait, the artifact that was admitted before goes on. A rollback is not held
+// back: it repairs the delivery.
 func Admit(t *v1alpha1.Transform, digest string, now time.Time) (Admission, error) {
 	Begin(t)
 	s := t.Status.Window
 	if s == nil {
 		return Admission{Digest: digest}, nil
 	}
-	all, err := Parse(t.Spec.Delivery.Windows)
+	windows, err := Parse(t.Spec.Delivery.Windows)
 	if err != nil {
 		return Admission{}, err
 	}
@@ -55,20 +56,24 @@ func Admit(t *v1alpha1.Transform, digest string, now time.Time) (Admission, erro
 	reason := t.Annotations[v1alpha1.AnnotationOverrideWindow]
 	overrides := reason != "" && reason != s.Override
 	s.Override = reason
-	opens, foreseen := all.Opens(now)
+
+	// An artifact that is admitted already needs no open window.
+	opens, foreseen := windows.Opens(now)
 	open := foreseen && !opens.After(now)
 	goesBack := t.Spec.Rollback != nil || t.Status.Rollout != nil && t.Status.Rollout.Failed != ""
-	if open || overrides || digest == s.Admitted || goesBack {
+	isAdmitted := digest == s.Admitted
+	if open || overrides || isAdmitted || goesBack {
 		out := Admission{Digest: digest}
-		if overrides && !open && digest != s.Admitted {
+		if overrides && !open && !isAdmitted {
 			out.Overridden = reason
 		}
 		*s = v1alpha1.WindowStatus{Admitted: digest, Override: reason}
 		return out, nil
 	}
 
-	// It waits, together with those that came before it and were not delivered either.
-	s.Waiting, s.Until = digest, nil
+	// It waits since the first artifact that was not delivered.
+	s.Waiting = digest
+	s.Until = nil
 	if s.Since == nil {
 		s.Since = &metav1.Time{Time: now.UTC().Truncate(time.Second)}
 	}
@@ -77,9 +82,11 @@ func Admit(t *v1alpha1.Transform, digest string, now time.Time) (Admission, erro
 		s.Until = &metav1.Time{Time: opens.UTC()}
 		until = " until " + stamp(*s.Until)
 	}
-	return Admission{Digest: s.Admitted, Waiting: fmt.Sprintf("%s is published, and waits for a window of spec.delivery.windows since %s%s: the annotation %s with a reason lets it through",
-		printable.Revision(digest), stamp(*s.Since), until, v1alpha1.AnnotationOverrideWindow)}, nil
+	message := fmt.Sprintf("%s is published, and waits for a window of spec.delivery.windows since %s%s: "+
+		"the annotation %s with a reason lets it through",
+		printable.Revision(digest), stamp(*s.Since), until, v1alpha1.AnnotationOverrideWindow)
+	return Admission{Digest: s.Admitted, Waiting: message}, nil
 }
 
 // stamp returns a time as messages have it, in UTC.
-func stamp(at metav1.Time) string { return at.UTC().Format(time.RFC3339) }
+func stamp(t metav1.Time) string { return t.UTC().Format(time.RFC3339) }
