@@ -26,17 +26,16 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/tracing"
 )
 
-// maxAccounts is how many clients are kept.
+// maxAccounts limits the clients that are kept.
 const maxAccounts = 2048
 
-// accounts makes clients that stand for service accounts. None of them has a
-// cache.
+// accounts makes clients that stand for service accounts, without a cache.
 //
 // The impersonator of Flux was not taken: it reads the configuration of the process
 // and asks the API server for all of its kinds, for each client that it makes.
 type accounts struct {
-	// usual is that of Transforms that name none, and own the client of the controller
-	// itself, for those where usual is "" too.
+	// usual is the account of Transforms that name no account. Where it is "" too, they have
+	// own, the client of the controller itself.
 	usual  string
 	own    client.Client
 	config *rest.Config
@@ -82,8 +81,8 @@ func (a *accounts) client(t *v1alpha1.Transform) (client.Client, error) {
 	return c, nil
 }
 
-// access is what a reconciliation does as the account of a Transform: it reads and writes by the
-// client, and publishes to the store. Before it is opened, both are nil.
+// access has the client and the store of a Transform: a reconciliation reads, writes and publishes
+// by them as the account of the Transform. Before it is opened, both are nil.
 type access struct {
 	as    client.Client
 	store publish.Store
@@ -97,11 +96,11 @@ type opener struct {
 	storage *storage.Storage
 }
 
-// openOnce makes the client of the account and the store, if that was not tried before: has is
-// what came of it. If the store cannot be opened, the access has the client alone.
-func (o opener) openOnce(ctx context.Context, t *v1alpha1.Transform, has access) (access, error) {
-	if has.as != nil {
-		return has, nil
+// openOnce makes the client of the account and the store, unless opened has them from an earlier
+// try. If the store cannot be opened, the access has the client alone.
+func (o opener) openOnce(ctx context.Context, t *v1alpha1.Transform, opened access) (access, error) {
+	if opened.as != nil {
+		return opened, nil
 	}
 	as, err := o.accounts.client(t)
 	if err != nil {
@@ -124,9 +123,10 @@ func (o opener) openStore(ctx context.Context, t *v1alpha1.Transform, as client.
 	return o.storage.For(as, t), nil
 }
 
-// checkRights returns an error that lists what the account of a Transform lacks to apply a render.
-// It checks what Flux applies to this cluster as that account, and what this controller writes for
-// Flux. Without an account Flux applies as itself, and another cluster has its own rights.
+// checkRights returns an error that lists the rights that the account of a Transform lacks to apply
+// a render. It checks the objects that Flux applies to this cluster as that account, and the objects
+// that this controller writes for Flux. Without an account Flux applies as itself, and another
+// cluster has its own rights.
 func (o opener) checkRights(ctx context.Context, t *v1alpha1.Transform, with access, layers []delivery.Layer) error {
 	account := o.accounts.account(t)
 	if account == "" || engineOf(t) != v1alpha1.EngineFlux {
@@ -143,14 +143,20 @@ func (o opener) checkRights(ctx context.Context, t *v1alpha1.Transform, with acc
 		return atPublish.at(err)
 	}
 
-	// All that is missing is named at once; no event follows when it is granted.
+	// All missing rights are named at once; no event follows when they are granted.
 	var b strings.Builder
 	for _, l := range lacks {
 		b.WriteString("\n" + l.String())
 	}
+	err = fmt.Errorf("system:serviceaccount:%s:%s cannot apply what is rendered, so that nothing is published: grant it to%s",
+		t.Namespace, account, b.String())
 	return atPublish.at(&blocked{problem{
-		kind: stalled, reason: v1alpha1.AccessDeniedReason, unwatched: true, validated: "True", rendered: "False",
-		err: fmt.Errorf("system:serviceaccount:%s:%s cannot apply what is rendered, so that nothing is published: grant it to%s", t.Namespace, account, b.String()),
+		kind:      stalled,
+		reason:    v1alpha1.AccessDeniedReason,
+		unwatched: true,
+		validated: "True",
+		rendered:  "False",
+		err:       err,
 	}})
 }
 
@@ -160,11 +166,19 @@ func fluxObjects(t *v1alpha1.Transform, layers []delivery.Layer) []delivery.Obje
 	for _, l := range layers {
 		name := t.Name + "-" + l.Name
 		out = append(out, delivery.ObjectRef{
-			Group: kustomizev1.GroupVersion.Group, Version: kustomizev1.GroupVersion.Version, Kind: kustomizev1.KustomizationKind, Namespace: t.Namespace, Name: name,
+			Group:     kustomizev1.GroupVersion.Group,
+			Version:   kustomizev1.GroupVersion.Version,
+			Kind:      kustomizev1.KustomizationKind,
+			Namespace: t.Namespace,
+			Name:      name,
 		})
 		if o := t.Spec.Output; o != nil && o.OCI != nil {
 			out = append(out, delivery.ObjectRef{
-				Group: sourcev1.GroupVersion.Group, Version: sourcev1.GroupVersion.Version, Kind: sourcev1.OCIRepositoryKind, Namespace: t.Namespace, Name: name,
+				Group:     sourcev1.GroupVersion.Group,
+				Version:   sourcev1.GroupVersion.Version,
+				Kind:      sourcev1.OCIRepositoryKind,
+				Namespace: t.Namespace,
+				Name:      name,
 			})
 		}
 	}
@@ -178,16 +192,16 @@ func newClient(config *rest.Config, web *http.Client, mapper apimeta.RESTMapper,
 	return guarded{c}, err
 }
 
-// guarded refuses names that would change the path of a request. Client-go checks those of
-// whole objects, and not those of objects of which only the metadata is read.
+// guarded refuses names that would change the path of a request. Client-go checks the names of
+// complete objects, but not of objects of which only the metadata is read.
 type guarded struct{ client.Client }
 
 // Get reads an object.
-func (g guarded) Get(ctx context.Context, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
+func (g guarded) Get(ctx context.Context, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
 	for _, part := range []string{key.Namespace, key.Name} {
-		if wrong := rest.IsValidPathSegmentName(part); len(wrong) > 0 {
-			return block(stalled, v1alpha1.InvalidReason, "%.80q is not the name of an object: it %s", part, wrong[0])
+		if faults := rest.IsValidPathSegmentName(part); len(faults) > 0 {
+			return block(stalled, v1alpha1.InvalidReason, "%.80q is not the name of an object: it %s", part, faults[0])
 		}
 	}
-	return g.Client.Get(ctx, key, into, opts...)
+	return g.Client.Get(ctx, key, object, opts...)
 }

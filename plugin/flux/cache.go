@@ -29,8 +29,8 @@ func Scheme() *runtime.Scheme {
 	return s
 }
 
-// Cache returns the options for the cache of the manager. Of Kustomizations only those of
-// Transforms are kept, and of every object only what the watches compare. The caller adds the
+// Cache returns the options for the cache of the manager. It keeps only Kustomizations of
+// Transforms, and only the fields of objects that the watches compare. The caller adds the
 // namespaces, and the label selector for Transforms.
 //
 // Nothing else may read from that cache but this package.
@@ -49,7 +49,7 @@ func Uncached() []client.Object {
 	return []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}, &corev1.ServiceAccount{}}
 }
 
-// ours selects what was made for a Transform.
+// ours selects the objects that were made for a Transform.
 func ours() labels.Selector {
 	exists, err := labels.NewRequirement(v1alpha1.LabelTransform, selection.Exists, nil)
 	utilruntime.Must(err)
@@ -59,8 +59,11 @@ func ours() labels.Selector {
 // slim removes from a Kustomization the fields that are large and do not show a change.
 func slim(obj any) (any, error) {
 	if k, ok := obj.(*kustomizev1.Kustomization); ok {
-		k.ManagedFields, k.Status.Inventory, k.Status.History = []metav1.ManagedFieldsEntry{}, nil, nil
-		k.Spec.HealthChecks, k.Spec.HealthCheckExprs = nil, nil
+		k.ManagedFields = []metav1.ManagedFieldsEntry{}
+		k.Status.Inventory = nil
+		k.Status.History = nil
+		k.Spec.HealthChecks = nil
+		k.Spec.HealthCheckExprs = nil
 	}
 	return obj, nil
 }

@@ -26,14 +26,14 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/windows"
 )
 
-// deliverer brings the engines nearer to what is wanted.
+// deliverer makes engines deliver.
 type deliverer struct {
 	engines engines
 	events  events
 }
 
-// deliver brings the engine nearer to what is wanted. It returns the progress of the engine, or
-// nil if the engine failed.
+// deliver brings the engine nearer to want. It returns the progress of the engine, or nil if the
+// engine failed.
 func (d deliverer) deliver(ctx context.Context, t *v1alpha1.Transform, with access, want delivery.Desired) (*delivery.Progress, error) {
 	// An earlier engine lets go first.
 	text, err := d.engines.endOthers(ctx, t, with)
@@ -43,7 +43,7 @@ func (d deliverer) deliver(ctx context.Context, t *v1alpha1.Transform, with acce
 		return &progress, atDeliver.at(err)
 	}
 
-	// Without an engine it is done when it is published.
+	// Without an engine, the delivery is done when the artifact is published.
 	progress := delivery.Progress{Ready: true}
 	if engine := d.engines.choose(engineOf(t), with); engine != nil {
 		progress, err = engine.Deliver(ctx, t, want)
@@ -52,15 +52,16 @@ func (d deliverer) deliver(ctx context.Context, t *v1alpha1.Transform, with acce
 		}
 	}
 	if storage.GateMessage(progress.Message) {
-		progress.Reason, progress.Message = v1alpha1.FeatureDisabledReason, progress.Message+": "+storage.GateAdvice
+		progress.Reason = v1alpha1.FeatureDisabledReason
+		progress.Message += ": " + storage.GateAdvice
 	}
 	showProgress(t, progress)
 	return &progress, nil
 }
 
-// warnOfQuotas puts into a condition what the namespaces of a render do not allow its pods, and
-// raises an event if that is news. Pods that are refused are no reason to publish nothing: a quota
-// may be raised, and others may leave room.
+// warnOfQuotas puts into a condition the bounds of namespaces that the pods of a render exceed, and
+// raises an event if they are new. Such pods are no reason to publish nothing: a quota may be
+// raised, and others may leave room.
 func (d deliverer) warnOfQuotas(ctx context.Context, t *v1alpha1.Transform, with access, out rendered) {
 	// Another engine, and another cluster, have quotas that are not read here.
 	elsewhere := t.Spec.Delivery != nil && t.Spec.Delivery.Flux != nil && t.Spec.Delivery.Flux.KubeConfig != nil
@@ -77,6 +78,8 @@ func (d deliverer) warnOfQuotas(ctx context.Context, t *v1alpha1.Transform, with
 		conditions.Delete(t, v1alpha1.OverQuotaCondition)
 		return
 	}
+
+	// The event is raised only when the message changes.
 	before := conditions.GetMessage(t, v1alpha1.OverQuotaCondition)
 	conditions.MarkTrue(t, v1alpha1.OverQuotaCondition, v1alpha1.OverQuotaReason, "%s", cut(strings.Join(over, "\n"), maxMessage))
 	if text := conditions.GetMessage(t, v1alpha1.OverQuotaCondition); text != before {
@@ -84,8 +87,8 @@ func (d deliverer) warnOfQuotas(ctx context.Context, t *v1alpha1.Transform, with
 	}
 }
 
-// boundsOf returns what reads the quotas of a namespace by a client. What the client may not list
-// is left out.
+// boundsOf returns a reader of the quotas of a namespace by a client. Kinds that the client may not
+// list are left out.
 func boundsOf(as client.Reader) quota.Reader {
 	return func(ctx context.Context, namespace string) (out quota.Bounds, err error) {
 		var quotas corev1.ResourceQuotaList
@@ -102,15 +105,16 @@ func boundsOf(as client.Reader) quota.Reader {
 	}
 }
 
-// admitter holds back what may not be delivered now.
+// admitter holds back artifacts that may not be delivered now.
 type admitter struct {
 	plans  plans
 	events events
 	now    func() time.Time
 }
 
-// admit makes want what may be delivered now. The argument is what was published last. The message
-// says what waits for a window, or is ""; known is false if nothing may be delivered at all.
+// admit replaces want, the artifact that was published last, by the artifact that may be delivered
+// now. The message is about an artifact that waits for a window, or is ""; known is false if nothing
+// may be delivered at all.
 func (a admitter) admit(ctx context.Context, s *subject, store publish.Store, want *delivery.Desired) (waits string, known bool, err error) {
 	t := s.transform
 	windows.Begin(t)
@@ -119,20 +123,22 @@ func (a admitter) admit(ctx context.Context, s *subject, store publish.Store, wa
 	if err != nil {
 		return "", false, block(stalled, v1alpha1.InvalidReason, "%w", err)
 	}
+
+	// A process that is killed later finds that the delivery has begun.
 	if before != nil && before.Admitted != t.Status.Window.Admitted {
-		// A process that is killed later finds that the delivery has begun.
 		if err := s.patchStatus(ctx); err != nil {
 			return "", false, err
 		}
 	}
 	if admitted.Overridden != "" {
-		a.events.raise(ctx, t, notice{kind: typeNormal, reason: "WindowOverridden", text: "delivering outside of its windows: " + admitted.Overridden})
+		text := "delivering outside of its windows: " + admitted.Overridden
+		a.events.raise(ctx, t, notice{kind: typeNormal, reason: "WindowOverridden", text: text})
 	}
 	if admitted.Waiting == "" {
 		return "", true, nil
 	}
 
-	// What was admitted before may be gone, if nobody has had the history for long.
+	// The artifact that was admitted before may be gone from the store.
 	if admitted.Digest == "" {
 		return admitted.Waiting, false, nil
 	}
@@ -151,46 +157,46 @@ func (d deliverer) prune(ctx context.Context, t *v1alpha1.Transform, with access
 		return
 	}
 	if t.Spec.Rollback != nil || rollout.Failed(t) != "" {
-		return // What is delivered may be older.
+		return // The delivered artifact may be older.
 	}
-	left, err := with.store.Prune(ctx, t.Status.History[:most], t.Status.History[most:])
+	obstacle, err := with.store.Prune(ctx, t.Status.History[:most], t.Status.History[most:])
 	if err != nil {
 		log.FromContext(ctx).Error(err, "pruning old artifacts")
 		return
 	}
-	if left != "" {
-		d.events.raise(ctx, t, notice{kind: typeTrace, reason: "PruneFailed", text: left})
+	if obstacle != "" {
+		d.events.raise(ctx, t, notice{kind: typeTrace, reason: "PruneFailed", text: obstacle})
 	}
 	t.Status.History = t.Status.History[:most]
 }
 
-// withdrawer ends what was delivered of a Transform that is deleted.
+// withdrawer ends the delivery of a Transform that is deleted.
 type withdrawer struct {
 	engines engines
 	opener  opener
 	events  events
 }
 
-// withdrawal is how far the end of a delivery is.
+// withdrawal is the state of a delivery that ends.
 type withdrawal struct {
 	// gone says that nothing is left to write to: the finalizer is removed.
 	gone bool
-	// waiting says what is still under way.
+	// waiting is a message about objects that are still being deleted.
 	waiting string
 }
 
-// withdraw removes what was delivered, or leaves it behind, and then releases the Transform.
+// withdraw deletes the delivered objects, or leaves them behind, and then releases the Transform.
 func (w withdrawer) withdraw(ctx context.Context, s *subject) (withdrawal, error) {
 	t := s.transform
 	if !controllerutil.ContainsFinalizer(t, v1alpha1.Finalizer) {
 		return withdrawal{gone: true}, nil
 	}
 	if t.Spec.Suspend {
-		// As Flux does with a Kustomization that is suspended.
+		// Flux treats a suspended Kustomization in the same way.
 		return withdrawal{gone: true}, s.removeFinalizer(ctx)
 	}
 
-	// Without the rights of the account, what is left decides.
+	// If the account has no rights, it is enough that nothing is left in the cluster.
 	done, text, err := w.withdrawDelivery(ctx, t)
 	switch {
 	case err == nil:
@@ -200,7 +206,7 @@ func (w withdrawer) withdraw(ctx context.Context, s *subject) (withdrawal, error
 	case w.engines.isEmpty(ctx, t):
 		log.FromContext(ctx).Info("nothing of the Transform is left in the cluster: removing the finalizer", "error", err.Error())
 		if w.opener.storage != nil {
-			// What the controller serves is its own to take away.
+			// The controller itself deletes the artifacts that it serves.
 			if err := w.opener.storage.For(w.engines.direct, t).Remove(ctx); err != nil {
 				return withdrawal{}, atDeliver.at(err)
 			}
@@ -223,7 +229,7 @@ func (w withdrawer) withdrawDelivery(ctx context.Context, t *v1alpha1.Transform)
 		return true, "", nil // Nothing can have been made for it.
 	}
 
-	// Each engine withdraws what it has, with the rights of the account.
+	// Each engine withdraws its objects, with the rights of the account.
 	with, err := w.opener.openOnce(ctx, t, access{})
 	if err != nil {
 		return false, "", err
@@ -237,7 +243,7 @@ func (w withdrawer) withdrawDelivery(ctx context.Context, t *v1alpha1.Transform)
 		}
 	}
 
-	// What was published goes last, because nothing reads it any more.
+	// The artifacts go last, because nothing reads them any more.
 	err = with.store.Remove(ctx)
 	if err != nil {
 		w.events.raise(ctx, t, notice{kind: typeWarning, reason: v1alpha1.DeletingReason, text: "what was published stays: " + message(err)})

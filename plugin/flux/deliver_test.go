@@ -28,7 +28,7 @@ func TestAQuotaThatARenderExceedsIsAConditionAndAnEventOnce(t *testing.T) {
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "small"}}
 	quota.Spec.Hard = corev1.ResourceList{corev1.ResourcePods: resource.MustParse("2")}
 	b := newBench(t, inprocess.New(inprocess.Options{}), quota)
-	d, with := b.pipeline().deliverer, access{as: b.Client}
+	d, with := b.newPipeline().deliverer, access{as: b.Client}
 	render := func(replicas string) rendered {
 		return rendered{Render: publish.Render{Files: []emit.File{{Node: "a/b", Data: []byte(
 			"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec: {replicas: " + replicas + ", template: {spec: {containers: [{name: a}]}}}\n",

@@ -19,10 +19,10 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 )
 
-// orphan is the policy by which what was delivered stays.
+// orphan is the policy by which delivered objects stay.
 const orphan = "Orphan"
 
-// engines are those that deliver, and what they have of a Transform.
+// engines makes the engines that deliver, and finds their objects of a Transform.
 type engines struct {
 	claims *delivery.Claims
 	now    func() time.Time
@@ -31,13 +31,13 @@ type engines struct {
 	direct client.Client
 	// allow says where Applications may be made.
 	allow ArgoCD
-	// account is that of Transforms that name none.
+	// account is the service account of Transforms that name no account.
 	account string
 }
 
 // choose returns the engine of a delivery type, or nil for None.
-func (e engines) choose(of v1alpha1.Engine, with access) delivery.Engine {
-	switch of {
+func (e engines) choose(engine v1alpha1.Engine, with access) delivery.Engine {
+	switch engine {
 	case v1alpha1.EngineArgoCD:
 		return e.argocd()
 	case v1alpha1.EngineFlux:
@@ -53,27 +53,27 @@ func (e engines) argocd() *application.Engine {
 	return &application.Engine{Client: e.direct, Now: e.now, Allow: e.allow}
 }
 
-// endOthers ends the deliveries of engines that delivered before spec.delivery.type was
-// changed. The message says what is still under way, or is "".
+// endOthers ends the deliveries of engines that delivered before spec.delivery.type was changed. The
+// message names a delivery that is still ending, or is "".
 //
-// What they applied stays, for the next engine to take over. If the Transform is being
-// deleted its policy counts, unless its delivery type is None.
+// Their objects stay, for the next engine to take over. If the Transform is being deleted its policy
+// counts, unless its delivery type is None.
 func (e engines) endOthers(ctx context.Context, t *v1alpha1.Transform, with access) (string, error) {
-	// What is applied stays, unless the Transform itself is deleted.
-	of := engineOf(t)
+	// Objects stay, unless the Transform itself is deleted.
+	engine := engineOf(t)
 	ending := t.DeepCopy()
-	if t.DeletionTimestamp.IsZero() || of == v1alpha1.EngineNone {
+	if t.DeletionTimestamp.IsZero() || engine == v1alpha1.EngineNone {
 		ending.Spec.Delivery = &v1alpha1.Delivery{DeletionPolicy: orphan}
 	}
 
-	// Each other engine withdraws what it has.
+	// Each other engine withdraws its objects.
 	for _, other := range []v1alpha1.Engine{v1alpha1.EngineFlux, v1alpha1.EngineArgoCD} {
-		if other == of {
+		if other == engine {
 			continue
 		}
 		has, err := e.findOwned(ctx, e.cache, t, other)
 		if err != nil {
-			// A cache of some namespaces knows nothing of that of Argo CD.
+			// A cache of some namespaces may not have the namespace of Argo CD.
 			has, err = e.findOwned(ctx, e.direct, t, other)
 		}
 		if err != nil {
@@ -93,15 +93,15 @@ func (e engines) endOthers(ctx context.Context, t *v1alpha1.Transform, with acce
 	return "", nil
 }
 
-// findOwned returns the name of one of the objects that an engine has for the Transform, or "" if
-// it has none.
-func (e engines) findOwned(ctx context.Context, from client.Reader, t *v1alpha1.Transform, of v1alpha1.Engine) (string, error) {
+// findOwned returns the name of an object that an engine has for the Transform, or "" if it has no
+// object.
+func (e engines) findOwned(ctx context.Context, reader client.Reader, t *v1alpha1.Transform, engine v1alpha1.Engine) (string, error) {
 	if isTooLong(t) {
 		return "", nil // It is no label of anything.
 	}
 	labels := client.MatchingLabels{v1alpha1.LabelTransform: t.Name, v1alpha1.LabelNamespace: t.Namespace}
-	if of == v1alpha1.EngineArgoCD {
-		apps, err := e.argocd().Owned(ctx, from, t)
+	if engine == v1alpha1.EngineArgoCD {
+		apps, err := e.argocd().Owned(ctx, reader, t)
 		if len(apps) > 0 {
 			return apps[0].GetNamespace() + "/" + apps[0].GetName(), err
 		}
@@ -109,7 +109,7 @@ func (e engines) findOwned(ctx context.Context, from client.Reader, t *v1alpha1.
 	}
 	for _, list := range []client.ObjectList{&kustomizev1.KustomizationList{}, &sourcev1.OCIRepositoryList{}, &sourcev1.ExternalArtifactList{}} {
 		// The complete artifact has no layer, and does not depend on the engine.
-		name, err := findFirst(ctx, from, list, client.InNamespace(t.Namespace), labels, client.HasLabels{v1alpha1.LabelLayer})
+		name, err := findFirst(ctx, reader, list, client.InNamespace(t.Namespace), labels, client.HasLabels{v1alpha1.LabelLayer})
 		if name != "" || err != nil {
 			return name, err
 		}
@@ -117,10 +117,10 @@ func (e engines) findOwned(ctx context.Context, from client.Reader, t *v1alpha1.
 	return "", nil
 }
 
-// findFirst returns the name of the first object of a list, or "" if there is none, or no such
-// kind.
-func findFirst(ctx context.Context, from client.Reader, list client.ObjectList, opts ...client.ListOption) (string, error) {
-	if err := from.List(ctx, list, opts...); err != nil {
+// findFirst returns the name of the first object of a list, or "" if the list is empty or the
+// cluster does not have the kind.
+func findFirst(ctx context.Context, reader client.Reader, list client.ObjectList, opts ...client.ListOption) (string, error) {
+	if err := reader.List(ctx, list, opts...); err != nil {
 		if apimeta.IsNoMatchError(err) {
 			return "", nil
 		}

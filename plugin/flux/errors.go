@@ -25,7 +25,7 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// kind is what it takes for a Transform to go on.
+// kind classifies problems by the event after which a Transform goes on.
 type kind int
 
 const (
@@ -41,18 +41,18 @@ const (
 type problem struct {
 	kind   kind
 	reason string
-	// watched says that an event tells when it is worth to try again.
+	// watched says that an event follows when it is worth another try.
 	watched bool
-	// unwatched: it is stalled, and no event follows when it is corrected. Rights are
-	// granted without one, and an API server that has just started denies them to all.
+	// unwatched: it is stalled, and no event follows when it is corrected. Rights are granted
+	// without an event, and an API server that has just started denies them to all.
 	unwatched bool
-	// validated and rendered are what it says of those conditions: True, False, Unknown,
-	// or "" where it says nothing.
+	// validated and rendered are the statuses of these conditions: True, False, Unknown, or ""
+	// to leave a condition as it is.
 	validated, rendered string
 	err                 error
 }
 
-// endsWithEvent reports whether an event tells when it is worth to try again.
+// endsWithEvent reports whether an event follows when it is worth another try.
 func (p *problem) endsWithEvent() bool {
 	return p.kind == stalled && !p.unwatched || p.kind == waiting && p.watched
 }
@@ -87,11 +87,11 @@ func (s stage) at(err error) error {
 	return &staged{stage: s, err: err}
 }
 
-// listsMistakes reports whether an error is of the input or of the render, whose mistakes the
-// status lists.
+// listsMistakes reports whether an error comes from the input or from the render: the status lists
+// their mistakes.
 func listsMistakes(err error) bool {
-	var in *staged
-	return errors.As(err, &in) && (in.stage == atRequest || in.stage == atRender)
+	var failed *staged
+	return errors.As(err, &failed) && (failed.stage == atRequest || failed.stage == atRender)
 }
 
 // blocked is a problem that was found as such.
@@ -109,25 +109,25 @@ func block(k kind, reason, format string, args ...any) error {
 	return &blocked{problem{kind: k, reason: reason, watched: true, err: fmt.Errorf(format, args...)}}
 }
 
-// outage is a registry that is not available, where the Transform is Ready and what is
-// published would not change: the Transform stays Ready, and a later reconciliation asks
-// the registry again.
+// outage is the error of a registry that is not available, where the Transform is Ready and its
+// artifact would not change: the Transform stays Ready, and a later reconciliation asks the registry
+// again.
 type outage struct{ error }
 
 // Unwrap returns the error of the registry.
 func (o *outage) Unwrap() error { return o.error }
 
-// diagnose turns an error into conditions. It is the one place that does.
+// diagnose turns an error into a problem. No other place does.
 func diagnose(err error) *problem {
 	// The stage gives the reason, if nothing else is known.
 	p := &problem{kind: retry, reason: v1alpha1.FetchFailedReason, err: err}
-	var in *staged
-	if errors.As(err, &in) {
-		p.reason = string(in.stage)
+	var failed *staged
+	if errors.As(err, &failed) {
+		p.reason = string(failed.stage)
 	}
-	p.setStage(in)
+	p.setStage(failed)
 
-	// What is known of the error decides whether another try helps.
+	// The type of the error decides whether another try helps.
 	var (
 		known    *blocked
 		missing  *transform.WaitError
@@ -155,20 +155,20 @@ func diagnose(err error) *problem {
 		p.kind, p.reason = stalled, v1alpha1.FeatureDisabledReason
 	case errors.As(err, &mistakes):
 		p.classifyMistakes(mistakes)
-	case errors.Is(err, source.ErrLimit), errors.Is(err, source.ErrReference), errors.Is(err, artifact.ErrLimit), errors.Is(err, evaluate.ErrLimit):
+	case errors.Is(err, source.ErrLimit), errors.Is(err, artifact.ErrLimit), errors.Is(err, evaluate.ErrLimit):
 		p.kind = stalled
-	case errors.Is(err, delivery.ErrGone):
+	case errors.Is(err, source.ErrReference), errors.Is(err, delivery.ErrGone):
 		p.kind = stalled
 	}
 	return p
 }
 
-// setStage sets what a failure in a stage means for the conditions before Ready.
-func (p *problem) setStage(in *staged) {
-	if in == nil {
+// setStage sets the conditions before Ready after a failure in a stage.
+func (p *problem) setStage(failed *staged) {
+	if failed == nil {
 		return
 	}
-	switch in.stage {
+	switch failed.stage {
 	case atRequest, atRender:
 		p.validated, p.rendered = "Unknown", "False"
 	case atPublish:
@@ -191,21 +191,21 @@ func (p *problem) classifyIdentity(e *publish.IdentityError) {
 	}
 }
 
-// classifyMistakes sorts what is wrong with a request or a render.
+// classifyMistakes sets the kind and the reason for the mistakes of a request or a render.
 func (p *problem) classifyMistakes(mistakes object.Errors) {
 	failures := mistakes.Failures()
-	all := func(kinds ...error) bool {
+	consistsOf := func(kinds ...error) bool {
 		return len(failures) > 0 && !slices.ContainsFunc(failures, func(m *object.Error) bool {
 			return !slices.ContainsFunc(kinds, func(kind error) bool { return errors.Is(m, kind) })
 		})
 	}
 	switch {
-	case all(source.ErrUnavailable, evaluate.ErrWorker, context.DeadlineExceeded):
+	case consistsOf(source.ErrUnavailable, evaluate.ErrWorker, context.DeadlineExceeded):
 		p.kind, p.reason = retry, v1alpha1.FetchFailedReason
-	case all(source.ErrUnavailable, source.ErrUnauthorized, source.ErrHostKey, source.ErrAbsent, source.ErrNotFound):
+	case consistsOf(source.ErrUnavailable, source.ErrUnauthorized, source.ErrHostKey, source.ErrAbsent, source.ErrNotFound):
 		// There is no event when a repository exists, or a Secret is right.
 		p.kind, p.reason = retry, v1alpha1.FetchFailedReason
-	case all(evaluate.ErrTimeout, evaluate.ErrMemory, evaluate.ErrWorker):
+	case consistsOf(evaluate.ErrTimeout, evaluate.ErrMemory, evaluate.ErrWorker):
 		p.kind, p.reason = retry, v1alpha1.RenderFailedReason
 	case slices.ContainsFunc(failures, func(m *object.Error) bool { return m.Policy != "" && m.Stage == object.StageCheck }):
 		p.kind, p.reason, p.validated, p.rendered = stalled, v1alpha1.PolicyViolationReason, "False", "False"
@@ -214,7 +214,7 @@ func (p *problem) classifyMistakes(mistakes object.Errors) {
 	}
 }
 
-// maxMessage is how long the message of a condition is at most.
+// maxMessage limits the message of a condition, in bytes.
 const maxMessage = 2 << 10
 
 // message returns the message of an error for people, with a line for each mistake.
@@ -226,9 +226,9 @@ func message(err error) string {
 		var b strings.Builder
 		for i, m := range failures {
 			line := m.Error()
-			rest := fmt.Sprintf("and %d more, see status.violations", len(failures)-i)
-			if i > 0 && b.Len()+len(line)+len(rest)+2 > maxMessage {
-				b.WriteString("\n" + rest)
+			remainder := fmt.Sprintf("and %d more, see status.violations", len(failures)-i)
+			if i > 0 && b.Len()+len(line)+len(remainder)+2 > maxMessage {
+				b.WriteString("\n" + remainder)
 				break
 			}
 			if i > 0 {

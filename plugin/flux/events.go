@@ -21,22 +21,22 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Types of events, as the recorder of Flux knows them. What is Trace goes to the
-// cluster only, and to no Alert.
+// Types of events, as the recorder of Flux knows them. An event of type Trace goes to the cluster
+// only, and to no Alert.
 const (
 	typeNormal  = corev1.EventTypeNormal
 	typeWarning = corev1.EventTypeWarning
 	typeTrace   = eventv1.EventTypeTrace
 )
 
-// firstLayer is what the first layer will be called, where none was delivered yet.
+// firstLayer is the name of the first layer where no layer was delivered yet.
 const firstLayer = "layer-00"
 
-// notice is what an event on a Transform says.
+// notice is the content of an event on a Transform.
 type notice struct {
 	kind, reason, text string
-	// refused says that the event is about what was found and not published, which has the
-	// revision. Other events are about what is published.
+	// refused says that the event is about a revision that was found and not published. Other
+	// events are about the published artifact.
 	refused  bool
 	revision string
 	// only is for commit statuses alone.
@@ -44,8 +44,8 @@ type notice struct {
 }
 
 // sharedEvent returns the event that objects are delivered by other Transforms too.
-func sharedEvent(of delivery.Progress) notice {
-	return notice{kind: typeWarning, reason: v1alpha1.SharedObjectsReason, text: of.Shared}
+func sharedEvent(progress delivery.Progress) notice {
+	return notice{kind: typeWarning, reason: v1alpha1.SharedObjectsReason, text: progress.Shared}
 }
 
 // events raises events on Transforms.
@@ -56,38 +56,38 @@ type events struct {
 
 // raise raises an event on a Transform. Alerts of Flux cannot name a Transform, so that it
 // raises the event on the object of Flux too that stands for it.
-func (e events) raise(ctx context.Context, t *v1alpha1.Transform, what notice) {
-	e.record(t, v1alpha1.Group, t, what)
-	if what.kind == typeTrace {
+func (e events) raise(ctx context.Context, t *v1alpha1.Transform, n notice) {
+	e.record(t, v1alpha1.Group, t, n)
+	if n.kind == typeTrace {
 		return
 	}
 	if stand := e.standIn(ctx, t); stand != nil {
-		e.record(stand, stand.GetObjectKind().GroupVersionKind().Group, t, what)
+		e.record(stand, stand.GetObjectKind().GroupVersionKind().Group, t, n)
 	}
 }
 
 // record records an event on one object.
-func (e events) record(on client.Object, group string, t *v1alpha1.Transform, what notice) {
+func (e events) record(target client.Object, group string, t *v1alpha1.Transform, n notice) {
 	notes := map[string]string{}
 	note := func(key, value string) {
 		if value != "" {
 			notes[group+"/"+key] = value
 		}
 	}
-	if a := t.Status.Artifact; what.refused {
-		// What is published is that of an earlier commit, with which nothing is wrong.
-		note(eventv1.MetaRevisionKey, what.revision)
+	if a := t.Status.Artifact; n.refused {
+		// The published artifact is of an earlier commit, with which nothing is wrong.
+		note(eventv1.MetaRevisionKey, n.revision)
 	} else if a != nil {
 		note(eventv1.MetaRevisionKey, a.Digest)
 		note(eventv1.MetaOriginRevisionKey, a.Revision)
 	}
-	if what.only {
+	if n.only {
 		note(eventv1.MetaCommitStatusKey, eventv1.MetaCommitStatusUpdateValue)
 	}
-	if at, ok := meta.ReconcileAnnotationValue(t.GetAnnotations()); ok {
-		note(eventv1.MetaTokenKey, fmt.Sprintf("%s/%s/%s", t.UID, at, what.reason))
+	if request, ok := meta.ReconcileAnnotationValue(t.GetAnnotations()); ok {
+		note(eventv1.MetaTokenKey, fmt.Sprintf("%s/%s/%s", t.UID, request, n.reason))
 	}
-	e.recorder.AnnotatedEventf(on, notes, what.kind, what.reason, "%s", printable.Text((*object.Secrets)(nil).Hide(what.text)))
+	e.recorder.AnnotatedEventf(target, notes, n.kind, n.reason, "%s", printable.Text((*object.Secrets)(nil).Hide(n.text)))
 }
 
 // standIn returns the object of Flux that Alerts may name: the ExternalArtifact of the complete

@@ -15,7 +15,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/tracing"
 )
 
-// counters are the metrics of renders and publications, beside those of Flux.
+// counters are the metrics of renders and publications, beside the metrics of Flux.
 type counters struct {
 	renders      *prometheus.CounterVec
 	publications *prometheus.CounterVec
@@ -23,7 +23,7 @@ type counters struct {
 	evaluations  prometheus.Histogram
 }
 
-// objects shows how many objects each Transform renders, as its status says.
+// objects collects the number of objects that each Transform renders, from its status.
 type objects struct {
 	transforms client.Reader
 	desc       *prometheus.Desc
@@ -35,18 +35,18 @@ func newObjects(transforms client.Reader) objects {
 }
 
 // Describe implements prometheus.Collector.
-func (o objects) Describe(to chan<- *prometheus.Desc) { to <- o.desc }
+func (o objects) Describe(out chan<- *prometheus.Desc) { out <- o.desc }
 
 // Collect implements prometheus.Collector.
-func (o objects) Collect(to chan<- prometheus.Metric) {
-	var all v1alpha1.TransformList
+func (o objects) Collect(out chan<- prometheus.Metric) {
+	var transforms v1alpha1.TransformList
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second) // It is the cache of the manager.
 	defer cancel()
-	if err := o.transforms.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+	if err := o.transforms.List(ctx, &transforms, client.UnsafeDisableDeepCopy); err != nil {
 		return // It has not begun, or ends.
 	}
-	for _, t := range all.Items {
-		to <- prometheus.MustNewConstMetric(o.desc, prometheus.GaugeValue, float64(t.Status.NodeCount), t.Namespace, t.Name)
+	for _, t := range transforms.Items {
+		out <- prometheus.MustNewConstMetric(o.desc, prometheus.GaugeValue, float64(t.Status.NodeCount), t.Namespace, t.Name)
 	}
 }
 
@@ -74,7 +74,7 @@ func newCounters(registry prometheus.Registerer, transforms client.Reader) (*cou
 	return c, nil
 }
 
-// countRender counts a render, and how long it took.
+// countRender counts a render, and records its time.
 func (c *counters) countRender(remembered bool, err error, took time.Duration) {
 	switch {
 	case err != nil:

@@ -23,87 +23,87 @@ import (
 	"github.com/ropewalk/ropewalk/render/evaluate/resultcache"
 )
 
-// Name is what the controller is called: the owner of the fields that it sets, and
-// the source of its events.
+// Name is the name of the controller: the owner of the fields that it sets, and the source of its
+// events.
 const Name = "ropewalk-controller"
 
-// GateWorkloadIdentity is what Flux calls the feature gate of Options.WorkloadIdentity.
+// GateWorkloadIdentity is the feature gate of Flux for Options.WorkloadIdentity.
 const GateWorkloadIdentity = auth.FeatureGateObjectLevelWorkloadIdentity
 
-// Options are what a [Reconciler] works with. Renderer is required; all else has a
+// Options configure a [Reconciler]. Renderer and Events are required; all other fields have a
 // default.
 type Options struct {
-	// Renderer renders modules of tenants: its evaluator must stop what exceeds Limits.
+	// Renderer renders modules of tenants: its evaluator must stop evaluations that exceed
+	// Limits.
 	Renderer render.Renderer
-	// Workers is how many evaluations Renderer runs at once; 1 where zero. One namespace
-	// uses half of them where others render too.
+	// Workers limits the evaluations that Renderer runs at once; 1 where zero. A namespace uses
+	// half of them where others render too.
 	Workers int
-	// Evaluations, if set, cache what the evaluator of Renderer returns.
+	// Evaluations, if set, cache the results of the evaluator of Renderer.
 	Evaluations *resultcache.Results
-	// Stores keep finished renders, in this order: memory before disk. None is fine.
+	// Stores keep finished renders, in this order: memory before disk. They may be left out.
 	Stores []rendercache.Store
 	// Version identifies the program; with "" no render is cached.
 	Version string
 	// Limits bound the evaluation of each spec.
 	Limits evaluate.Limits
-	// Parallel is how many specs of one project are evaluated at once; 1 where zero.
+	// Parallel limits the specs of a project that are evaluated at once; 1 where zero.
 	Parallel int
 	// FetchTimeout bounds all that is fetched for one render: source, modules, charts; 5 min
 	// where zero.
 	FetchTimeout time.Duration
-	// Working is how many bytes the documents, inputs, modules and objects of one Transform
-	// may take in this process while they are rendered, roughly; no limit where zero. Those
-	// that take an eighth of it follow each other.
+	// Working limits the bytes that the documents, inputs, modules and objects of one Transform
+	// take in this process while they are rendered, roughly; no limit where zero. Transforms
+	// that take an eighth of it are rendered one after the other.
 	Working int64
-	// Modules says where modules come from.
+	// Modules configures the sources of modules.
 	Modules Modules
-	// KubeVersion is rendered for where neither a Transform nor its project names one,
-	// such as v1.36.3; that of the API server where it is "".
+	// KubeVersion is the version that is rendered for, such as v1.36.3, where neither a
+	// Transform nor its project names a version; "" is the version of the API server.
 	KubeVersion string
 
 	// Events records events: events.NewRecorder of fluxcd/pkg/runtime. Required.
 	Events kuberecorder.EventRecorder
-	// Metrics are those of Flux: controller.NewMetrics(mgr, metrics.MustMakeRecorder(),
+	// Metrics are the metrics of Flux: controller.NewMetrics(mgr, metrics.MustMakeRecorder(),
 	// v1alpha1.Finalizer). The zero value records nothing.
 	Metrics controller.Metrics
 
-	// Tracer makes spans of reconciliations; nil makes none.
+	// Tracer makes spans of reconciliations; nil turns tracing off.
 	Tracer trace.TracerProvider
 
-	// DefaultServiceAccount is impersonated for Transforms that name none;
-	// the controller's own rights where it is "".
+	// DefaultServiceAccount is impersonated for Transforms that name no account; they have the
+	// rights of the controller itself where it is "".
 	DefaultServiceAccount string
-	// WorkloadIdentity allows Transforms to log in at registries of clouds as the account
-	// that they act as, by tokens of it; without it only the controller itself does, for
-	// those that act as none.
+	// WorkloadIdentity allows Transforms to log in at registries of clouds as the account that
+	// they act as, by its tokens. Without it only the controller itself logs in, for Transforms
+	// that act as no account.
 	WorkloadIdentity bool
 	// NoCrossNamespaceRefs refuses sources of other namespaces.
 	NoCrossNamespaceRefs bool
-	// ArgoCD says where Applications may be made; the zero value allows none.
+	// ArgoCD lists the places where Applications may be made; the zero value allows no place.
 	ArgoCD ArgoCD
-	// Storage serves ExternalArtifacts; nil refuses Transforms that want one.
+	// Storage serves ExternalArtifacts; nil refuses Transforms with such an output.
 	Storage *Storage
 
-	// Concurrent is how many Transforms are fetched and rendered at once; 8 where zero.
-	// One namespace uses half of them where others render too. Four times the number of
-	// workers keeps these busy while modules are fetched.
+	// Concurrent limits the Transforms that are fetched and rendered at once; 8 where zero. A
+	// namespace uses half of them where others render too. Four times the number of workers
+	// keeps these busy while modules are fetched.
 	Concurrent int
-	// RateLimiter says how long to wait after failures; that of Flux where nil. It
-	// is not for servers that are not available: see schedule.
+	// RateLimiter delays retries after failures; nil is the rate limiter of Flux. It is not for
+	// servers that are not available: see schedule.
 	RateLimiter workqueue.TypedRateLimiter[reconcile.Request]
-	// DependencyRequeue is how long to wait for what no event tells of; 30 s
+	// DependencyRequeue is the delay before another look at changes without an event; 30 s
 	// where zero.
 	DependencyRequeue time.Duration
-	// PlanCacheBytes is how many bytes of plans of deliveries are cached in memory; 32 MiB
-	// where zero.
+	// PlanCacheBytes limits the plans of deliveries in memory, in bytes; 32 MiB where zero.
 	PlanCacheBytes int64
 }
 
-// Modules says where modules come from.
+// Modules configures the sources of modules.
 type Modules = request.Modules
 
-// ArgoCD says where Applications may be made.
+// ArgoCD lists the places where Applications may be made.
 type ArgoCD = application.Allow
 
-// Storage says where artifacts are kept and served.
+// Storage configures the folder and the server of artifacts.
 type Storage = storage.Options

@@ -15,7 +15,8 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
 )
 
-// plans have what is delivered, by planKey, so that a step of a delivery reads no store.
+// plans keep the plans of deliveries in memory, by planKey, so that a step of a delivery reads no
+// store.
 type plans struct {
 	kept *lru.Cache[string, delivery.Desired]
 }
@@ -41,8 +42,8 @@ func (p plans) find(ctx context.Context, t *v1alpha1.Transform, store publish.St
 	return want, err
 }
 
-// findUnfinished returns the plan of what was published last, and false if it is delivered
-// already. The store is nil where it could not be opened.
+// findUnfinished returns the plan of the artifact that was published last, and false if it is
+// delivered already. The store is nil where it could not be opened.
 func (p plans) findUnfinished(ctx context.Context, t *v1alpha1.Transform, store publish.Store) (delivery.Desired, bool) {
 	if t.Status.Artifact == nil || store == nil || t.Spec.Rollback != nil {
 		return delivery.Desired{}, false

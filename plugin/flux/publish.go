@@ -13,11 +13,11 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/tracing"
 )
 
-// publication is what is published, and what of it is news.
+// publication is a published render.
 type publication struct {
 	want delivery.Desired
-	// changed says that something new was published, and revised that what was published
-	// already has a new revision.
+	// changed says that the artifact is new, and revised that an artifact which was published
+	// before has a new revision.
 	changed, revised bool
 }
 
@@ -51,14 +51,14 @@ func (p publisher) publish(ctx context.Context, s *subject, found resolved, out 
 		return publication{}, atPublish.at(err)
 	}
 
-	// What is published is shown before it is delivered.
+	// A publication is shown before it is delivered.
 	p.plans.keep(t, done.Desired)
 	changed, revised := showPublished(t, p.artifact(done, out))
 	return publication{want: done.Desired, changed: changed, revised: revised}, s.patchStatus(ctx)
 }
 
-// isPublished reports whether a render is what was published already, so that the error of a
-// registry changes nothing.
+// isPublished reports whether a render was published before, so that the error of a registry changes
+// nothing.
 func isPublished(ctx context.Context, s *subject, store publish.Store, out rendered, err error) bool {
 	last := s.before.Status.Artifact
 	if last == nil || !s.staysReady(err) {
@@ -68,15 +68,15 @@ func isPublished(ctx context.Context, s *subject, store publish.Store, out rende
 }
 
 // isSame reports whether a render has the files of an artifact.
-func isSame(ctx context.Context, store publish.Store, out rendered, as *v1alpha1.Artifact) bool {
-	if as == nil {
+func isSame(ctx context.Context, store publish.Store, out rendered, artifact *v1alpha1.Artifact) bool {
+	if artifact == nil {
 		return false
 	}
 	packed, err := store.Pack(ctx, out.Render)
-	return err == nil && packed.Tree == as.Tree
+	return err == nil && packed.Tree == artifact.Tree
 }
 
-// pack shows in the status what would be published of a render, and publishes nothing.
+// pack shows in the status the artifact of a render, and publishes nothing.
 func (p publisher) pack(ctx context.Context, t *v1alpha1.Transform, store publish.Store, out rendered) error {
 	packed, err := store.Pack(ctx, out.Render)
 	if err != nil {
@@ -91,13 +91,17 @@ func (p publisher) pack(ctx context.Context, t *v1alpha1.Transform, store publis
 }
 
 // artifact returns a publication as the status has it.
-func (p publisher) artifact(of publish.Published, out rendered) v1alpha1.Artifact {
+func (p publisher) artifact(published publish.Published, out rendered) v1alpha1.Artifact {
 	a := v1alpha1.Artifact{
-		Digest: of.Desired.Digest, Tree: of.Tree, Revision: out.Revision, Repository: of.Location,
-		Time: timeOf(p.now()), Checksum: out.key,
+		Digest:     published.Desired.Digest,
+		Tree:       published.Tree,
+		Revision:   out.Revision,
+		Repository: published.Location,
+		Time:       timeOf(p.now()),
+		Checksum:   out.key,
 	}
-	if len(of.Desired.Layers) > 1 {
-		for _, u := range of.Desired.Layers {
+	if len(published.Desired.Layers) > 1 {
+		for _, u := range published.Desired.Layers {
 			a.Layers = append(a.Layers, v1alpha1.ArtifactLayer{Name: u.Name, Digest: u.Digest})
 		}
 	}

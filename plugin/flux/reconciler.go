@@ -31,23 +31,22 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/transform"
 )
 
-// Reconciler brings Transforms to what their specs say. Its zero value is set up by
-// SetupWithManager.
+// Reconciler reconciles Transforms with their specs. SetupWithManager sets up its zero value.
 type Reconciler struct {
 	// Client reads Transforms from the cache of the manager and writes them.
 	client.Client
 
 	opts Options
-	// cache has the metadata and the status of what Transforms name.
+	// cache has the metadata and the status of objects that Transforms name.
 	cache client.Reader
-	// direct is the controller's own, without a cache.
+	// direct is the client of the controller itself, without a cache.
 	direct   client.Client
 	accounts *accounts
 	loader   *request.Loader
 	oci      publish.OCI
 	storage  *storage.Storage
 	plans    plans
-	// claims are what Transforms want and hold.
+	// claims has the objects that Transforms want and hold.
 	claims   *delivery.Claims
 	attempts *renders.Attempts
 	slots    *renders.Slots
@@ -57,9 +56,9 @@ type Reconciler struct {
 	now      func() time.Time
 }
 
-// Reconcile brings one Transform nearer to what its spec says.
+// Reconcile brings one Transform nearer to its spec.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ctrl.Result, err error) {
-	// The Transform is read from the cache; one that is gone has no claims.
+	// The Transform is read from the cache. A Transform that is gone has no claims.
 	changes := r.claims.Begin(req.NamespacedName)
 	t := &v1alpha1.Transform{ObjectMeta: metav1.ObjectMeta{Namespace: req.Namespace, Name: req.Name}}
 	if err := r.Get(ctx, req.NamespacedName, t); err != nil {
@@ -72,9 +71,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 		attribute.String("k8s.namespace.name", req.Namespace), attribute.String("ropewalk.transform", req.Name)))
 	defer func() { tracing.End(span, err) }()
 
-	// Whatever happens, what the Transform wants is recorded and its status written.
+	// Whatever happens, the claims of the Transform are recorded and its status is written.
 	s := begin(r.Client, t, r.now())
-	p := r.pipeline()
+	p := r.newPipeline()
 	out := p.run(ctx, s)
 	p.claim(ctx, t, changes, out)
 	return p.reporter.finish(ctx, s, out)
@@ -91,7 +90,7 @@ func (r *Reconciler) Repository(ctx context.Context, t *v1alpha1.Transform) (art
 	return r.oci.Repository(ctx, t, as)
 }
 
-// pipeline is the stages of a reconciliation, in their order, and what several of them use.
+// pipeline has the stages of a reconciliation, in their order, and the tools that they share.
 type pipeline struct {
 	claims *delivery.Claims
 	opener opener
@@ -109,29 +108,49 @@ type pipeline struct {
 	reporter   reporter
 }
 
-// pipeline makes the stages, each with what it uses.
-func (r *Reconciler) pipeline() pipeline {
+// newPipeline makes the stages, each with its tools.
+func (r *Reconciler) newPipeline() pipeline {
 	// Several stages raise events, or open the access of a Transform.
 	raises := events{recorder: r.opts.Events, cache: r.cache}
 	opens := opener{accounts: r.accounts, oci: r.oci, storage: r.storage}
-	have := engines{claims: r.claims, now: r.now, cache: r.cache, direct: r.direct, allow: r.opts.ArgoCD, account: r.opts.DefaultServiceAccount}
+	deliverers := engines{
+		claims:  r.claims,
+		now:     r.now,
+		cache:   r.cache,
+		direct:  r.direct,
+		allow:   r.opts.ArgoCD,
+		account: r.opts.DefaultServiceAccount,
+	}
 
 	// A preview goes through the same stages as a publication.
 	p := pipeline{
 		claims: r.claims, opener: opens, plans: r.plans,
-		withdrawer: withdrawer{engines: have, opener: opens, events: raises},
+		withdrawer: withdrawer{engines: deliverers, opener: opens, events: raises},
 		resolver:   resolver{opener: opens, reader: r.Client, cache: r.cache, direct: r.direct, claims: r.claims, loader: r.loader},
 		pinner:     pinner{opener: opens, plans: r.plans},
 		renderer: renderer{
-			service: r.service, loader: r.loader, accounts: r.accounts, plans: r.plans, attempts: r.attempts, slots: r.slots,
-			counters: r.counters, now: r.now, parallel: r.opts.Parallel, version: r.opts.Version,
-			timeout: cmp.Or(r.opts.FetchTimeout, DefaultFetchTimeout),
+			service:  r.service,
+			loader:   r.loader,
+			accounts: r.accounts,
+			plans:    r.plans,
+			attempts: r.attempts,
+			slots:    r.slots,
+			counters: r.counters,
+			now:      r.now,
+			parallel: r.opts.Parallel,
+			version:  r.opts.Version,
+			timeout:  cmp.Or(r.opts.FetchTimeout, DefaultFetchTimeout),
 		},
 		publisher: publisher{plans: r.plans, counters: r.counters, now: r.now},
 		admitter:  admitter{plans: r.plans, events: raises, now: r.now},
-		deliverer: deliverer{engines: have, events: raises},
+		deliverer: deliverer{engines: deliverers, events: raises},
 		reporter: reporter{
-			metrics: r.opts.Metrics, events: raises, claims: r.claims, attempts: r.attempts, now: r.now, dependency: r.opts.DependencyRequeue,
+			metrics:    r.opts.Metrics,
+			events:     raises,
+			claims:     r.claims,
+			attempts:   r.attempts,
+			now:        r.now,
+			dependency: r.opts.DependencyRequeue,
 		},
 	}
 	p.keeper = keeper{plans: r.plans, deliverer: p.deliverer, events: raises, now: r.now}
@@ -151,11 +170,11 @@ func (p pipeline) run(ctx context.Context, s *subject) (out outcome) {
 
 	// A deletion and a suspension end the work early.
 	if !s.transform.DeletionTimestamp.IsZero() {
-		var left withdrawal
-		left, out.err = p.withdrawer.withdraw(ctx, s)
-		out.gone = left.gone
-		if !left.gone && out.err == nil {
-			out.progress = &delivery.Progress{Reason: v1alpha1.DeletingReason, Message: left.waiting}
+		var ended withdrawal
+		ended, out.err = p.withdrawer.withdraw(ctx, s)
+		out.gone = ended.gone
+		if !ended.gone && out.err == nil {
+			out.progress = &delivery.Progress{Reason: v1alpha1.DeletingReason, Message: ended.waiting}
 		}
 		return out
 	}
@@ -171,17 +190,17 @@ func (p pipeline) run(ctx context.Context, s *subject) (out outcome) {
 	return out
 }
 
-// advance renders if something changed, publishes what changed, and delivers it. A mistake in a
-// render does not end the delivery of the one before it. It fills the outcome as it goes, so that
-// a panic leaves what was done before it.
+// advance renders if something changed, publishes a render that is new, and delivers it. A mistake
+// in a render does not end the delivery of the render before. It fills the outcome step by step, so
+// that a panic leaves the steps before it.
 func (p pipeline) advance(ctx context.Context, s *subject, out *outcome) {
-	// What is to be delivered is what the spec gives, or else what was published last.
-	var wrong error
+	// The render of the spec is delivered, or else the artifact that was published last.
+	var mistake error
 	windows.Begin(s.transform)
-	out.found, out.published, wrong = p.prepare(ctx, s)
+	out.found, out.published, mistake = p.prepare(ctx, s)
 	want := out.published.want
-	if wrong != nil {
-		out.refused, out.err = true, wrong
+	if mistake != nil {
+		out.refused, out.err = true, mistake
 		var ok bool
 		want, ok = p.plans.findUnfinished(ctx, s.transform, out.found.store)
 		if !ok {
@@ -189,9 +208,9 @@ func (p pipeline) advance(ctx context.Context, s *subject, out *outcome) {
 		}
 	}
 
-	// Outside of its windows, what was admitted before goes on.
+	// Outside of its windows, the delivery that was admitted before goes on.
 	waits, known, err := p.admitter.admit(ctx, s, out.found.store, &want)
-	out.err = cmp.Or(wrong, err)
+	out.err = cmp.Or(mistake, err)
 	if err != nil {
 		return
 	}
@@ -204,28 +223,30 @@ func (p pipeline) advance(ctx context.Context, s *subject, out *outcome) {
 	// The first error counts.
 	delivering, end := tracing.Start(ctx, "deliver")
 	out.progress, err = p.deliverer.deliver(delivering, s.transform, out.found.access, want)
-	if err == nil && waits == "" { // What waits for its window has not failed.
+	if err == nil && waits == "" { // An artifact that waits for its window has not failed.
 		out.progress, err = p.keeper.keep(delivering, s, out.found.access, out.progress)
 	}
 	end(err)
-	out.err = cmp.Or(wrong, err)
+	out.err = cmp.Or(mistake, err)
 	if out.err != nil {
 		return
 	}
 
 	if waits != "" && out.progress.Ready {
-		out.progress.Ready, out.progress.Reason, out.progress.Message = false, v1alpha1.OutsideWindowReason, waits
+		out.progress.Ready = false
+		out.progress.Reason = v1alpha1.OutsideWindowReason
+		out.progress.Message = waits
 	}
 
-	// What is left waits for the delivery.
+	// The rest waits for the delivery.
 	p.deliverer.prune(ctx, s.transform, out.found.access, out.progress)
 	out.preview, out.err = p.previewer.preview(ctx, s, out.found.access, *out.progress)
 }
 
-// prepare returns what is to be delivered. That is what the spec renders to, which is
-// rendered and published if it is not known yet, or the artifact that a rollback names.
+// prepare returns the publication that is to be delivered: the artifact that a rollback names, or
+// the render of the spec, which is made and published if it is not known yet.
 func (p pipeline) prepare(ctx context.Context, s *subject) (resolved, publication, error) {
-	// What names cannot be is known without any request.
+	// Mistakes in names and windows are found without any request.
 	t := s.transform
 	if err := checkName(t); err != nil {
 		return resolved{}, publication{}, err
@@ -234,14 +255,13 @@ func (p pipeline) prepare(ctx context.Context, s *subject) (resolved, publicatio
 		showViolations(t, err)
 		return resolved{}, publication{}, atRequest.at(err)
 	}
-
 	if d := t.Spec.Delivery; d != nil {
 		if _, err := windows.Parse(d.Windows); err != nil {
 			return resolved{}, publication{}, block(stalled, v1alpha1.InvalidReason, "%w", err)
 		}
 	}
 
-	// A rollback needs nothing that the spec names.
+	// A rollback needs nothing that the spec refers to.
 	rollout.Begin(t)
 	if t.Spec.Rollback != nil {
 		with, pinned, err := p.pinner.pin(ctx, t)
@@ -252,14 +272,16 @@ func (p pipeline) prepare(ctx context.Context, s *subject) (resolved, publicatio
 		return found, publication{}, err
 	}
 
-	// Where nothing changed, nothing is rendered. What gave way to an earlier artifact stays known.
+	// Nothing is rendered if nothing changed. An artifact that gave way to an earlier artifact stays
+	// known.
 	known := t.Status.Artifact
 	if rollout.Failed(t) != "" {
 		known = t.Status.Rendered
 	} else {
 		t.Status.Rendered = nil
 	}
-	if known != nil && known.Checksum == found.key && !p.renderer.isDue(t) && !s.isRequested() {
+	isKnown := known != nil && known.Checksum == found.key
+	if isKnown && !p.renderer.isDue(t) && !s.isRequested() {
 		want, err := p.plans.find(ctx, t, found.store, t.Status.Artifact.Digest)
 		if err == nil {
 			return found, publication{want: want}, nil
@@ -267,19 +289,21 @@ func (p pipeline) prepare(ctx context.Context, s *subject) (resolved, publicatio
 		if s.staysReady(err) {
 			return found, publication{}, &outage{err}
 		}
-		// What was published is gone, or cannot be read: it is published again.
+		// The artifact is gone, or cannot be read: it is published again.
 	}
+
+	// A render that was not Ready in time is not delivered again.
 	out, err := p.renderer.render(ctx, s, found)
 	if err != nil {
 		return found, publication{}, err
 	}
 	if rollout.Failed(t) != "" && isSame(ctx, found.store, out, known) {
-		known.Checksum = out.key // It was not Ready in time.
+		known.Checksum = out.key
 		want, err := p.plans.find(ctx, t, found.store, t.Status.Artifact.Digest)
 		return found, publication{want: want}, atPublish.at(err)
 	}
 
-	// What is new is published, if it can be applied.
+	// A new render is published, if the account may apply it.
 	if s.isNew(out.key) || !isSame(ctx, found.store, out, t.Status.Artifact) {
 		if err := p.opener.checkRights(ctx, t, found.access, out.Layers); err != nil {
 			return found, publication{}, err
@@ -292,15 +316,16 @@ func (p pipeline) prepare(ctx context.Context, s *subject) (resolved, publicatio
 	return found, done, err
 }
 
-// claim records what the Transform wants if no delivery by Flux did: while it is suspended, or
-// cannot be rendered. What it wants is settled, unless it was not rendered because of others. The
-// argument changes is what the reconciliation began with.
+// claim records the objects that the Transform wants if no delivery by Flux did: while it is
+// suspended, or cannot be rendered. Its claim is settled, unless it was not rendered because of
+// others. The argument changes is the count of changes at the beginning of the reconciliation.
 func (p pipeline) claim(ctx context.Context, t *v1alpha1.Transform, changes uint64, out outcome) {
 	if out.gone {
 		p.claims.Forget(t)
 		return
 	}
-	if ctx.Err() != nil || renders.IsPostponed(out.err) || out.err != nil && diagnose(out.err).reason == v1alpha1.DependencyNotReadyReason {
+	waitsForOthers := out.err != nil && diagnose(out.err).reason == v1alpha1.DependencyNotReadyReason
+	if ctx.Err() != nil || renders.IsPostponed(out.err) || waitsForOthers {
 		return
 	}
 	name := client.ObjectKeyFromObject(t)
@@ -311,9 +336,9 @@ func (p pipeline) claim(ctx context.Context, t *v1alpha1.Transform, changes uint
 	p.claims.Settle(name, changes)
 }
 
-// assume records that the Transform wants what was published last.
-func (p pipeline) assume(ctx context.Context, t *v1alpha1.Transform, has access) {
-	with, err := p.opener.openOnce(ctx, t, has)
+// assume records that the Transform wants the objects of its last artifact.
+func (p pipeline) assume(ctx context.Context, t *v1alpha1.Transform, opened access) {
+	with, err := p.opener.openOnce(ctx, t, opened)
 	if err != nil || with.store == nil {
 		return // The store could not be opened.
 	}

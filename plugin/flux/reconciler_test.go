@@ -47,7 +47,7 @@ func TestWhatATransformWantsIsSettledUnlessOthersHoldItBack(t *testing.T) {
 			b := newBench(t, inprocess.New(inprocess.Options{}), of)
 			b.claims = delivery.NewClaims(delivery.ClaimOptions{})
 			c.out.found.as = b.Client
-			b.pipeline().claim(t.Context(), of, b.claims.Begin(name), c.out)
+			b.newPipeline().claim(t.Context(), of, b.claims.Begin(name), c.out)
 			require.Equal(t, c.known, b.claims.Known(name))
 		})
 	}

@@ -39,20 +39,20 @@ const argoLayer = "whole"
 // errEmpty is a render without objects.
 var errEmpty = errors.New("nothing was rendered, and what was applied before would be deleted")
 
-// rendered is a render that went well.
+// rendered is a successful render.
 type rendered struct {
 	publish.Render
-	// key is that of what it was made of.
+	// key identifies its inputs.
 	key string
-	// What the status shows of a render, also if it is not published later: where it comes
-	// from, its warnings, its waves and the number of its nodes.
+	// The rest is for the status, also if the render is not published later: its origin, its
+	// warnings, its waves and the number of its nodes.
 	references []v1alpha1.ResolvedReference
 	warnings   []v1alpha1.Violation
 	waves      []v1alpha1.WaveStatus
 	nodes      int32
 }
 
-// renderer renders what specs give.
+// renderer renders specs.
 type renderer struct {
 	service  *service.Service
 	loader   *request.Loader
@@ -62,20 +62,19 @@ type renderer struct {
 	slots    *renders.Slots
 	counters *counters
 	now      func() time.Time
-	// parallel is how many specs of one project are evaluated at once, and version that of
-	// the program.
+	// parallel limits the specs of a project that are evaluated at once, and version is the
+	// version of the program.
 	parallel int
 	version  string
-	// timeout bounds all that is fetched for one render. A slot is never taken back, so that this
-	// and the timeout of evaluations bound how long others wait for it.
+	// timeout bounds all that is fetched for one render. A slot is never taken back, so that
+	// this and the timeout of evaluations bound the wait of others for it.
 	timeout time.Duration
 }
 
-// render renders what the spec gives, and shows in the status what that is. A render that failed
-// because of its input is not tried again before something changes, or it is time to resolve
-// modules again.
+// render renders the spec, and puts the result into the status. A render that failed because of its
+// input is not tried again before something changes, or it is time to resolve modules again.
 func (r renderer) render(ctx context.Context, s *subject, found resolved) (rendered, error) {
-	// What is known to fail is not tried.
+	// A render that is known to fail is not tried.
 	t := s.transform
 	before := r.attempts.Failed(t.UID, found.key)
 	if before != nil && !r.isDue(t) && !s.isRequested() {
@@ -86,8 +85,9 @@ func (r renderer) render(ctx context.Context, s *subject, found resolved) (rende
 
 	// Renders share slots.
 	var out rendered
+	isFirst := before == nil && s.isNew(found.key)
 	err := r.slots.Run(ctx, t, func(ctx context.Context) (err error) {
-		if before == nil && s.isNew(found.key) && !s.isRetry() && t.Spec.Rollback == nil {
+		if isFirst && !s.isRetry() && t.Spec.Rollback == nil {
 			if err := s.showBegun(ctx, "rendering"); err != nil {
 				return err
 			}
@@ -115,11 +115,12 @@ func (r renderer) isDue(t *v1alpha1.Transform) bool {
 	return r.attempts.IsDue(t.UID, r.now(), intervalOf(t))
 }
 
-// showRendered puts into the status what was rendered.
-func showRendered(t *v1alpha1.Transform, out rendered, at metav1.Time) {
-	showReferences(t, out.references, at)
+// showRendered puts a render into the status.
+func showRendered(t *v1alpha1.Transform, out rendered, renderedAt metav1.Time) {
+	showReferences(t, out.references, renderedAt)
 	t.Status.Violations = out.warnings
-	t.Status.Waves, t.Status.NodeCount = out.waves, out.nodes
+	t.Status.Waves = out.waves
+	t.Status.NodeCount = out.nodes
 	conditions.MarkTrue(t, v1alpha1.ValidatedCondition, v1alpha1.ValidReason, "input, objects and policies are valid")
 }
 
@@ -131,7 +132,12 @@ func (r renderer) attempt(ctx context.Context, s *subject, with access) (rendere
 	session := r.service.Open(t.Namespace, r.accounts.scope(t))
 	defer session.Close()
 	id := request.Identity{
-		Client: with.as, Scope: r.accounts.scope(t), Dialect: transform.Dialect(t), TTL: validFor(s), Evaluator: session.Evaluator, Charge: session.Charge,
+		Client:    with.as,
+		Scope:     r.accounts.scope(t),
+		Dialect:   transform.Dialect(t),
+		TTL:       validFor(s),
+		Evaluator: session.Evaluator,
+		Charge:    session.Charge,
 	}
 	loaded, err := r.load(ctx, id, t)
 	if err != nil {
@@ -152,10 +158,11 @@ func (r renderer) attempt(ctx context.Context, s *subject, with access) (rendere
 
 	// A render without objects would delete all that is applied.
 	if !t.Spec.AllowEmpty && !slices.ContainsFunc(outcome.Files, func(f emit.File) bool { return f.Node != "" }) {
-		return rendered{}, atRender.at(object.Errors{{Stage: object.StageEmit, Err: errEmpty, Hint: "set spec.allowEmpty: true if that is meant"}})
+		empty := &object.Error{Stage: object.StageEmit, Err: errEmpty, Hint: "set spec.allowEmpty: true if that is meant"}
+		return rendered{}, atRender.at(object.Errors{empty})
 	}
 
-	// What is published, and what the status shows, names where it comes from.
+	// The artifact and the status name the origin of the render.
 	nodes := nodesOf(outcome.Graph)
 	layers, err := r.cutLayers(ctx, t, with.store, outcome, nodes)
 	if err != nil {
@@ -174,7 +181,7 @@ func (r renderer) attempt(ctx context.Context, s *subject, with access) (rendere
 	return out, nil
 }
 
-// validFor returns how long the resolution of a tag or a branch stays valid.
+// validFor returns the time for which the resolution of a tag or a branch is valid.
 func validFor(s *subject) time.Duration {
 	if s.isRequested() {
 		return -1
@@ -195,36 +202,42 @@ func (r renderer) load(ctx context.Context, id request.Identity, t *v1alpha1.Tra
 	return loaded, atRequest.at(err)
 }
 
-// cutLayers cuts a render into what the engine releases one after the other.
+// cutLayers cuts a render into layers, which the engine releases one after the other.
 func (r renderer) cutLayers(ctx context.Context, t *v1alpha1.Transform, store publish.Store, outcome rendercache.Outcome, nodes []graphNode) ([]delivery.Layer, error) {
 	if engineOf(t) == v1alpha1.EngineArgoCD {
 		whole, err := delivery.OneLayer(argoLayer, publish.Flat(outcome.Files))
 		return []delivery.Layer{whole}, err
 	}
+
+	// Objects stay in their layers as far as possible.
 	present, err := r.present(ctx, t, store, len(outcome.Files))
 	if err != nil {
 		return nil, err
 	}
 	layers, err := delivery.Layers(t.Name, outcome.Files, outcome.Layers, present)
 	delivery.AddNeeds(layers, needsOf(nodes))
-	own, timeouts := adoptions(t.Spec.Adopt, nodes), timeoutsOf(nodes)
+
+	// The nodes know more of their objects than the files.
+	policies := adoptions(t.Spec.Adopt, nodes)
+	timeouts := timeoutsOf(nodes)
 	for i := range layers {
 		for j := range layers[i].Objects {
 			o := &layers[i].Objects[j]
-			o.Adopt, o.Timeout.Duration = own[o.Node], timeouts[o.Node]
+			o.Adopt = policies[o.Node]
+			o.Timeout.Duration = timeouts[o.Node]
 		}
 	}
 	return layers, err
 }
 
-// graphNode is what the status and the delivery need of a node.
+// graphNode has the fields of a node that the status and the delivery need.
 type graphNode struct {
 	ID, Adopt, Timeout string
 	Wave               int32
 	Needs              []object.Need
 }
 
-// needsOf returns what nodes need from outside of the render.
+// needsOf returns the objects outside of the render that nodes need.
 func needsOf(nodes []graphNode) map[string][]object.Need {
 	out := map[string][]object.Need{}
 	for _, n := range nodes {
@@ -235,7 +248,7 @@ func needsOf(nodes []graphNode) map[string][]object.Need {
 	return out
 }
 
-// timeoutsOf returns how long nodes may take to be ready.
+// timeoutsOf returns the timeouts of nodes.
 func timeoutsOf(nodes []graphNode) map[string]time.Duration {
 	out := map[string]time.Duration{}
 	for _, n := range nodes {
@@ -254,8 +267,8 @@ func nodesOf(graph []byte) []graphNode {
 	return doc.Nodes
 }
 
-// adoptions returns the adoption policy of each node that has one of its own, if it differs from
-// that of the Transform.
+// adoptions returns the adoption policy of each node whose policy differs from the policy of the
+// Transform.
 func adoptions(usual string, nodes []graphNode) map[string]string {
 	out := map[string]string{}
 	for _, n := range nodes {
@@ -266,8 +279,8 @@ func adoptions(usual string, nodes []graphNode) map[string]string {
 	return out
 }
 
-// present returns how the layers of what is delivered are cut. It makes no difference to a render
-// that is small enough.
+// present returns the shards of the delivered artifact. A render that is small enough does not need
+// them.
 func (r renderer) present(ctx context.Context, t *v1alpha1.Transform, store publish.Store, objects int) (delivery.Present, error) {
 	last := t.Status.Artifact
 	if objects <= delivery.MaxObjects/2 || last == nil {
@@ -280,7 +293,7 @@ func (r renderer) present(ctx context.Context, t *v1alpha1.Transform, store publ
 	return delivery.Cuts(plan.Layers), err
 }
 
-// originOf returns where the specs come from: the source, or else the module if there is only one.
+// originOf returns the origin of the specs: the source, or else the first module with a revision.
 func originOf(loaded request.Loaded, sources []render.Source) (url, revision string) {
 	if s := loaded.Source; s != nil {
 		// An artifact tells of the repository alone.

@@ -27,16 +27,16 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// outcome is what one reconciliation came to. After an error it has what was done before it.
+// outcome is the result of one reconciliation. After an error it has the results of the steps before.
 type outcome struct {
-	// suspended says that nothing was looked at, gone that nothing is left to write to,
-	// and refused that what was found could not be published.
+	// suspended says that nothing was looked at, gone that nothing is left to write to, and
+	// refused that the spec could not be rendered or published.
 	suspended, gone, refused bool
 	found                    resolved
 	published                publication
-	// progress is what the engine says, nil where it was not asked.
+	// progress is the progress of the engine, nil where it was not called.
 	progress *delivery.Progress
-	// preview is why what the spec gives could not be rendered during a rollback.
+	// preview is the error of the render of the spec during a rollback.
 	preview error
 	err     error
 }
@@ -48,12 +48,12 @@ type reporter struct {
 	claims   *delivery.Claims
 	attempts *renders.Attempts
 	now      func() time.Time
-	// dependency is how long to wait for what no event tells of.
+	// dependency is the delay before another look at changes without an event.
 	dependency time.Duration
 }
 
-// finish writes the outcome of a reconciliation into the status, and returns when the next one is
-// due.
+// finish writes the outcome of a reconciliation into the status, and returns the delay before the
+// next reconciliation.
 func (r reporter) finish(ctx context.Context, s *subject, out outcome) (ctrl.Result, error) {
 	t := s.transform
 	defer r.metrics.RecordDuration(ctx, t, s.started)
@@ -64,7 +64,7 @@ func (r reporter) finish(ctx context.Context, s *subject, out outcome) (ctrl.Res
 		r.attempts.Forget(t.UID)
 		return ctrl.Result{}, out.err
 	case ctx.Err() != nil:
-		return ctrl.Result{}, ctx.Err() // What was not finished is begun again.
+		return ctrl.Result{}, ctx.Err() // The work begins again.
 	case renders.IsPostponed(out.err):
 		return r.postpone(ctx, s, out)
 	case errors.As(out.err, new(*outage)):
@@ -94,8 +94,8 @@ func (r reporter) finish(ctx context.Context, s *subject, out outcome) (ctrl.Res
 	return r.requeue(ctx, t, out, p)
 }
 
-// postpone leaves a Transform to a later reconciliation, which handles the requests of
-// this one. Others come before it in the queue.
+// postpone leaves a Transform to a later reconciliation, which then answers the request of the user.
+// Others come before it in the queue.
 func (r reporter) postpone(ctx context.Context, s *subject, out outcome) (ctrl.Result, error) {
 	show := s.patchStatus
 	if s.isNew(out.found.key) {
@@ -104,7 +104,8 @@ func (r reporter) postpone(ctx context.Context, s *subject, out outcome) (ctrl.R
 	if err := show(ctx); client.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, err
 	}
-	// One that was edited comes before those that many share a change with: see users.
+
+	// An edited Transform comes before Transforms that share a change with many others: see users.
 	priority := handler.LowPriority
 	if t := s.transform; t.Generation != t.Status.ObservedGeneration {
 		priority /= 2
@@ -112,8 +113,8 @@ func (r reporter) postpone(ctx context.Context, s *subject, out outcome) (ctrl.R
 	return jitter.JitteredRequeueInterval(ctrl.Result{RequeueAfter: renders.Retry, Priority: &priority}), nil
 }
 
-// setConditions puts an outcome into the conditions. It returns the problem, or nil if there is
-// none, and whether it is news which objects other Transforms deliver too.
+// setConditions puts an outcome into the conditions. It returns the problem, or nil, and reports
+// whether the objects that other Transforms deliver too have changed.
 func setConditions(t *v1alpha1.Transform, out outcome) (p *problem, shared bool) {
 	switch {
 	case out.err != nil:
@@ -125,50 +126,53 @@ func setConditions(t *v1alpha1.Transform, out outcome) (p *problem, shared bool)
 	return p, shared
 }
 
-// eventsOf returns the events for what changed. The argument was is the condition Ready before.
-func eventsOf(t *v1alpha1.Transform, was *metav1.Condition, out outcome, p *problem) []notice {
-	var all []notice
+// eventsOf returns the events of a reconciliation. The argument before is the condition Ready
+// before it.
+func eventsOf(t *v1alpha1.Transform, before *metav1.Condition, out outcome, p *problem) []notice {
+	var notices []notice
 	add := func(kind, reason, text string) {
-		all = append(all, notice{kind: kind, reason: reason, text: text, refused: out.refused, revision: out.found.revision})
+		notices = append(notices, notice{kind: kind, reason: reason, text: text, refused: out.refused, revision: out.found.revision})
 	}
 
-	// What was published and released is news by itself.
+	// A publication and a release are news by themselves.
 	switch {
 	case out.published.changed:
 		add(typeNormal, v1alpha1.PublishedReason, "published "+shown(t.Status.Artifact))
 	case out.published.revised:
 		// Nothing is pushed. The commit status is still set; no chat needs to know.
 		add(typeNormal, v1alpha1.PublishedReason, "no changes with "+shown(t.Status.Artifact))
-		all[0].only = true
+		notices[0].only = true
 	}
 	if out.progress != nil && len(out.progress.Changed) > 0 {
 		add(typeTrace, "Released", "released "+strings.Join(out.progress.Changed, ", "))
 	}
 
 	// Every step of a layer is in the condition; as events they would hide the others.
-	now := conditions.Get(t, meta.ReadyCondition)
-	same := now != nil && was != nil && was.Status == now.Status && was.Reason == now.Reason
+	ready := conditions.Get(t, meta.ReadyCondition)
+	isSame := ready != nil && before != nil && before.Status == ready.Status && before.Reason == ready.Reason
+	isQuiet := isSame && (before.Message == ready.Message || ready.Status == metav1.ConditionUnknown)
 	switch {
-	case now == nil, same && (was.Message == now.Message || now.Status == metav1.ConditionUnknown):
-		return all
-	case now.Status == metav1.ConditionUnknown && now.Reason == meta.ProgressingReason:
-		return all // It is the course of things.
+	case ready == nil, isQuiet:
+		return notices
+	case ready.Status == metav1.ConditionUnknown && ready.Reason == meta.ProgressingReason:
+		return notices // It is the course of things.
 	}
 	kind := typeWarning
 	switch {
-	case now.Status == metav1.ConditionTrue:
+	case ready.Status == metav1.ConditionTrue:
 		kind = typeNormal
-	case now.Status == metav1.ConditionUnknown, p != nil && p.reason == v1alpha1.DependencyNotReadyReason:
+	case ready.Status == metav1.ConditionUnknown, p != nil && p.reason == v1alpha1.DependencyNotReadyReason:
 		kind = typeTrace
 	}
-	add(kind, now.Reason, now.Message)
-	return all
+	add(kind, ready.Reason, ready.Message)
+	return notices
 }
 
-// requeue returns when a Transform is reconciled next. The error leaves that to the queue.
+// requeue returns the delay before a Transform is reconciled again. An error leaves the delay to the
+// queue.
 func (r reporter) requeue(ctx context.Context, t *v1alpha1.Transform, out outcome, p *problem) (ctrl.Result, error) {
-	at := schedule{now: r.now(), claims: r.claims.Waiting(client.ObjectKeyFromObject(t)), dependency: r.dependency}
-	delay, ok := at.next(t, out, p)
+	s := schedule{now: r.now(), claims: r.claims.Waiting(client.ObjectKeyFromObject(t)), dependency: r.dependency}
+	delay, ok := s.next(t, out, p)
 	if !ok {
 		return ctrl.Result{}, p.err
 	}
@@ -177,17 +181,17 @@ func (r reporter) requeue(ctx context.Context, t *v1alpha1.Transform, out outcom
 	}
 	result := ctrl.Result{RequeueAfter: delay}
 	if delay == intervalOf(t) {
-		result.Priority = new(handler.LowPriority) // It is for drift: what changed comes first.
+		result.Priority = new(handler.LowPriority) // It is for drift: changes come first.
 	}
 	return jitter.JitteredRequeueInterval(result), nil
 }
 
-// schedule is what the time of the next reconciliation depends on, beside the outcome of this one.
+// schedule holds the times that decide when the next reconciliation is due, beside its outcome.
 type schedule struct {
 	now time.Time
-	// claims is when a claim of the Transform has to be looked at again, 0 if it has not.
+	// claims is the delay before the claims of the Transform are looked at again, or 0.
 	claims time.Duration
-	// dependency is how long to wait for what no event tells of.
+	// dependency is the delay before another look at changes without an event.
 	dependency time.Duration
 }
 
@@ -222,7 +226,7 @@ func (s schedule) afterDelivery(t *v1alpha1.Transform, out outcome) time.Duratio
 		case p.Reason == v1alpha1.OutsideWindowReason:
 			return s.untilWindow(t)
 		case !p.Ready && !p.Stalled:
-			// Events tell of changes; this is for those that got lost.
+			// Changes have events; the delay is for events that got lost.
 			return s.dependency
 		case p.Stalled && p.Reason == v1alpha1.ForeignObjectsReason:
 			// The kinds of objects of other owners are not watched.
@@ -247,9 +251,9 @@ func (s schedule) untilWindow(t *v1alpha1.Transform) time.Duration {
 	return intervalOf(t)
 }
 
-// grow returns a delay that is an eighth of the time that a condition has its reason, and at
-// least this long. The delay of the queue doubles: with a server that is not available it would be
-// about as long as the outage itself.
+// grow returns an eighth of the time for which a condition has had its reason, but not less than
+// least. The delay of the queue doubles: with a server that is not available it would be about as
+// long as the outage itself.
 func (s schedule) grow(least time.Duration, since *metav1.Condition) time.Duration {
 	const part = 8
 	if since == nil {

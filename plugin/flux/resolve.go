@@ -17,18 +17,19 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/request"
 )
 
-// resolved is what a spec names, and the access with which that is read. After an error it has
-// what was there before it.
+// resolved holds the references of a spec, and the access with which they are read. After an error
+// it has the results before the error.
 type resolved struct {
 	access
-	// key is that of what was found, and revision that of the source, "" where there is none.
+	// key identifies the objects that the spec refers to, and revision is the revision of the
+	// source, "" without a source.
 	key, revision string
 }
 
-// resolver finds what a spec names.
+// resolver resolves the references of a spec.
 type resolver struct {
 	opener opener
-	// reader reads Transforms, and cache the metadata and the status of what they name.
+	// reader reads Transforms, and cache the metadata and the status of objects that they name.
 	reader, cache client.Reader
 	// direct finds Transforms that another controller reconciles: with --watch-label-selector
 	// they are not in the cache.
@@ -37,19 +38,20 @@ type resolver struct {
 	loader *request.Loader
 }
 
-// resolve makes the source that the spec declares, and finds what it names, once all that it
-// depends on is Ready. The argument has is the
-// access, if it is open already.
-func (r resolver) resolve(ctx context.Context, t *v1alpha1.Transform, has access) (resolved, error) {
-	out := resolved{access: has}
+// resolve makes the source that the spec declares, and resolves its references, once all that it
+// depends on is Ready. The argument opened is the access, if it is open already.
+func (r resolver) resolve(ctx context.Context, t *v1alpha1.Transform, opened access) (resolved, error) {
+	out := resolved{access: opened}
 	if err := r.checkDependencies(ctx, t); err != nil {
 		return out, err
 	}
 	var err error
-	out.access, err = r.opener.openOnce(ctx, t, has)
+	out.access, err = r.opener.openOnce(ctx, t, opened)
 	if err != nil {
 		return out, err
 	}
+
+	// A source of the Transform's own comes first, because the spec refers to it.
 	var foreign *ownsource.ForeignError
 	err = ownsource.Ensure(ctx, r.cache, out.as, t)
 	switch {
@@ -58,6 +60,7 @@ func (r resolver) resolve(ctx context.Context, t *v1alpha1.Transform, has access
 	case err != nil:
 		return out, atRequest.at(fmt.Errorf("spec.source: GitRepository %q: %w", t.Name, err))
 	}
+
 	found, err := r.loader.Resolve(ctx, r.cache, t)
 	if err != nil {
 		return out, atRequest.at(err)
@@ -79,6 +82,8 @@ func (r resolver) checkDependencies(ctx context.Context, t *v1alpha1.Transform) 
 		if string(name) == t.Name {
 			return block(stalled, v1alpha1.InvalidReason, "spec.dependsOn: the Transform depends on itself")
 		}
+
+		// Another controller may reconcile it.
 		other := &v1alpha1.Transform{}
 		key := client.ObjectKey{Namespace: t.Namespace, Name: string(name)}
 		err := r.reader.Get(ctx, key, other)
@@ -86,6 +91,7 @@ func (r resolver) checkDependencies(ctx context.Context, t *v1alpha1.Transform) 
 		if !isWatched {
 			err = r.direct.Get(ctx, key, other)
 		}
+
 		state := ""
 		switch {
 		case apierrors.IsNotFound(err):
@@ -105,8 +111,8 @@ func (r resolver) checkDependencies(ctx context.Context, t *v1alpha1.Transform) 
 	return nil
 }
 
-// leadsTo reports whether a Transform is, or depends on, one of those that cannot go on before
-// the one that is reconciled hands its objects over. That one does not wait for such a Transform.
+// leadsTo reports whether a Transform is in awaiting, or depends on such a Transform. These cannot
+// go on before the reconciled Transform hands its objects over, so that it must not wait for them.
 func (r resolver) leadsTo(ctx context.Context, t *v1alpha1.Transform, awaiting map[string]bool) bool {
 	seen := map[string]bool{}
 	next := []string{t.Name}
@@ -116,12 +122,12 @@ func (r resolver) leadsTo(ctx context.Context, t *v1alpha1.Transform, awaiting m
 		if awaiting[name] {
 			return true
 		}
-		at := &v1alpha1.Transform{}
-		if seen[name] || r.reader.Get(ctx, client.ObjectKey{Namespace: t.Namespace, Name: name}, at) != nil {
+		transform := &v1alpha1.Transform{}
+		if seen[name] || r.reader.Get(ctx, client.ObjectKey{Namespace: t.Namespace, Name: name}, transform) != nil {
 			continue
 		}
 		seen[name] = true
-		for _, further := range at.Spec.DependsOn {
+		for _, further := range transform.Spec.DependsOn {
 			next = append(next, string(further))
 		}
 	}

@@ -25,49 +25,50 @@ type pinner struct {
 	plans  plans
 }
 
-// pin returns the artifact that the spec names, out of those that were published. Nothing
-// else of the spec is read: a server or the module may be why the user rolls back.
+// pin returns the artifact of the history that the spec names. Nothing else of the spec is read: a
+// server or the module may be the reason for the rollback.
 func (p pinner) pin(ctx context.Context, t *v1alpha1.Transform) (access, publication, error) {
-	with, err := p.opener.openOnce(ctx, t, access{})
+	opened, err := p.opener.openOnce(ctx, t, access{})
 	if err != nil {
-		return with, publication{}, err
+		return opened, publication{}, err
 	}
 
-	// It is one of the history.
+	// The history must have it.
 	digest := t.Spec.Rollback.Digest
 	i := slices.IndexFunc(t.Status.History, func(a v1alpha1.Artifact) bool { return a.Digest == digest })
 	if i < 0 {
-		return with, publication{}, block(stalled, v1alpha1.InvalidReason,
+		return opened, publication{}, block(stalled, v1alpha1.InvalidReason,
 			"spec.rollback.digest: %s is not in status.history: name a digest that is, or remove spec.rollback", digest)
 	}
-	want, err := p.plans.find(ctx, t, with.store, digest)
+	want, err := p.plans.find(ctx, t, opened.store, digest)
 	if err != nil {
-		return with, publication{}, atPublish.at(fmt.Errorf("spec.rollback.digest: %w", err))
+		return opened, publication{}, atPublish.at(fmt.Errorf("spec.rollback.digest: %w", err))
 	}
 	if t.Status.Artifact != nil && t.Status.Artifact.Digest == digest {
-		return with, publication{want: want}, nil
+		return opened, publication{want: want}, nil
 	}
 
-	// It takes the place of what was published last.
-	if err := point(ctx, with.store, digest); err != nil {
-		return with, publication{}, err
+	// It replaces the artifact that was published last.
+	if err := point(ctx, opened.store, digest); err != nil {
+		return opened, publication{}, err
 	}
 	a := *t.Status.History[i].DeepCopy()
-	a.Checksum = "" // With none, the spec is rendered and published when the rollback ends.
+	a.Checksum = "" // Without it, the spec is rendered and published when the rollback ends.
 	t.Status.Artifact = &a
-	return with, publication{want: want, changed: true}, nil
+	return opened, publication{want: want, changed: true}, nil
 }
 
-// point makes what leads to the complete artifact lead to an earlier one.
+// point makes the object that leads to the complete artifact lead to an earlier artifact, if the
+// store has such an object.
 func point(ctx context.Context, store publish.Store, digest string) error {
-	if at, ok := store.(publish.Pointer); ok {
-		return atPublish.at(at.Point(ctx, digest))
+	if pointer, ok := store.(publish.Pointer); ok {
+		return atPublish.at(pointer.Point(ctx, digest))
 	}
 	return nil
 }
 
-// keeper delivers the artifact that was Ready last in place of one that is not Ready in time:
-// spec.delivery.rollbackAfter.
+// keeper delivers the artifact that was Ready last in place of an artifact that is not Ready in
+// time: spec.delivery.rollbackAfter.
 type keeper struct {
 	plans     plans
 	deliverer deliverer
@@ -75,10 +76,10 @@ type keeper struct {
 	now       func() time.Time
 }
 
-// keep looks at how far a delivery is, and delivers the artifact that was Ready last if the
-// present one had its time. It returns the progress of what is delivered then.
-func (k keeper) keep(ctx context.Context, s *subject, with access, progress *delivery.Progress) (*delivery.Progress, error) {
-	// Objects that are kept for other Transforms are no matter of this one.
+// keep observes a delivery, and delivers the artifact that was Ready last if the time of the present
+// artifact is over. It returns the progress of the delivery that goes on.
+func (k keeper) keep(ctx context.Context, s *subject, opened access, progress *delivery.Progress) (*delivery.Progress, error) {
+	// Objects that are kept for other Transforms do not count.
 	t := s.transform
 	ready := progress.Ready || progress.Reason == v1alpha1.HandingOverReason
 	digest := rollout.Observe(t, s.before, ready, progress.Stalled && !progress.Failed, k.now())
@@ -86,12 +87,12 @@ func (k keeper) keep(ctx context.Context, s *subject, with access, progress *del
 		return progress, nil
 	}
 
-	// It needs nothing that the spec names.
-	want, err := k.plans.find(ctx, t, with.store, digest)
+	// Nothing that the spec refers to is needed.
+	want, err := k.plans.find(ctx, t, opened.store, digest)
 	if err != nil {
 		return nil, atDeliver.at(fmt.Errorf("spec.delivery.rollbackAfter: %w", err))
 	}
-	if err := point(ctx, with.store, digest); err != nil {
+	if err := point(ctx, opened.store, digest); err != nil {
 		return nil, err
 	}
 	if err := rollout.GoBack(t, digest, cut(cmp.Or(progress.Message, "no layer is applied yet"), maxLine)); err != nil {
@@ -105,10 +106,10 @@ func (k keeper) keep(ctx context.Context, s *subject, with access, progress *del
 	if err := s.patchStatus(ctx); err != nil {
 		return nil, err
 	}
-	return k.deliverer.deliver(ctx, t, with, want)
+	return k.deliverer.deliver(ctx, t, opened, want)
 }
 
-// previewer renders what a spec gives while an earlier artifact is delivered.
+// previewer renders specs while an earlier artifact is delivered.
 type previewer struct {
 	resolver  resolver
 	renderer  renderer
@@ -116,17 +117,18 @@ type previewer struct {
 	events    events
 }
 
-// preview renders what the spec gives while an earlier artifact is delivered, so that the user
-// knows what comes when the rollback is taken away. It waits for the delivery, which it could hold
-// up. A mistake in it does not change the state of the delivery: the condition Rendered has it, and
-// it is returned as failed.
-func (v previewer) preview(ctx context.Context, s *subject, with access, progress delivery.Progress) (failed, err error) {
+// preview renders the spec while an earlier artifact is delivered, so that the user knows the result
+// before the rollback is removed. It waits for the delivery, which it could hold up. A mistake in it
+// does not change the state of the delivery: the condition Rendered has it, and it is returned as
+// failed.
+func (v previewer) preview(ctx context.Context, s *subject, opened access, progress delivery.Progress) (failed, err error) {
 	t := s.transform
-	if t.Spec.Rollback == nil || !progress.Ready && !progress.Failed && !progress.Stalled {
+	isUnderWay := !progress.Ready && !progress.Failed && !progress.Stalled
+	if t.Spec.Rollback == nil || isUnderWay {
 		return nil, nil
 	}
 
-	// What is delivered is shown before anybody waits for a server.
+	// The delivery is shown before the preview waits for a server.
 	if setEngineConditions(t, progress) {
 		v.events.raise(ctx, t, sharedEvent(progress))
 	}
@@ -138,7 +140,7 @@ func (v previewer) preview(ctx context.Context, s *subject, with access, progres
 	}
 
 	// The result of the preview is in one condition alone.
-	found, failed := v.render(ctx, s, with)
+	found, failed := v.render(ctx, s, opened)
 	switch {
 	case failed == nil:
 		setPinned(t, "")
@@ -151,8 +153,8 @@ func (v previewer) preview(ctx context.Context, s *subject, with access, progres
 	return failed, nil
 }
 
-// setPreviewFailed puts into the conditions why a preview failed. It returns an event if that is
-// news.
+// setPreviewFailed puts the reason of a failed preview into the conditions. It returns an event if
+// the reason is new.
 func setPreviewFailed(t *v1alpha1.Transform, failed error) *notice {
 	p := diagnose(failed)
 	if p.kind == stalled {
@@ -169,14 +171,15 @@ func setPreviewFailed(t *v1alpha1.Transform, failed error) *notice {
 	return &notice{kind: typeWarning, reason: p.reason, text: text, refused: true}
 }
 
-// render renders what the spec gives, if that is not known, and returns what it names.
-func (v previewer) render(ctx context.Context, s *subject, with access) (resolved, error) {
-	found, err := v.resolver.resolve(ctx, s.transform, with)
+// render renders the spec, if it was not rendered yet, and returns its references.
+func (v previewer) render(ctx context.Context, s *subject, opened access) (resolved, error) {
+	found, err := v.resolver.resolve(ctx, s.transform, opened)
 	if err != nil {
 		return found, err
 	}
-	known := s.transform.Status.Rendered
-	if known != nil && known.Checksum == found.key && !v.renderer.isDue(s.transform) && !s.isRequested() {
+	last := s.transform.Status.Rendered
+	isKnown := last != nil && last.Checksum == found.key
+	if isKnown && !v.renderer.isDue(s.transform) && !s.isRequested() {
 		return found, nil
 	}
 	out, err := v.renderer.render(ctx, s, found)

@@ -73,7 +73,7 @@ func TestWhatIsNotReadyInTimeGivesWayToTheLastThatWas(t *testing.T) {
 	s := begin(b.Client, of, now)
 
 	// Another store is asked to lead to the artifact.
-	p := b.pipeline()
+	p := b.newPipeline()
 	store := &pointed{}
 	progress, err := p.keeper.keep(t.Context(), s, access{as: b.Client, store: store}, &delivery.Progress{Failed: true, Message: "layer-00: a pod crashes"})
 	require.NoError(t, err)

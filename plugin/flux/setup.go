@@ -45,11 +45,12 @@ const (
 	DefaultFetchTimeout      = 5 * time.Minute
 )
 
-// kubeVersionFor is how long the version of the API server is believed.
+// kubeVersionFor is the time for which the version of the API server is believed.
 const kubeVersionFor = 10 * time.Minute
 
 // SetupWithManager adds the controller of Transforms to a manager: the indexes, the watches, and
-// the server of artifacts if there is one. The manager must have Scheme, Cache and Uncached.
+// the server of artifacts if Options.Storage is set. The manager must have Scheme, Cache and
+// Uncached.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 	// The zero value of an option is its default.
 	if opts.Renderer.Evaluator == nil || opts.Events == nil {
@@ -63,18 +64,22 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		opts.RateLimiter = runtimectrl.GetDefaultRateLimiter()
 	}
 
-	// Clients for the accounts, and what this process remembers.
-	own, err := newClient(mgr.GetConfig(), mgr.GetHTTPClient(), mgr.GetRESTMapper(), mgr.GetScheme())
+	// Clients for the accounts, and the memory of this process.
+	uncached, err := newClient(mgr.GetConfig(), mgr.GetHTTPClient(), mgr.GetRESTMapper(), mgr.GetScheme())
 	if err != nil {
 		return err
 	}
 	r.Client = mgr.GetClient()
 	r.opts = opts
 	r.cache = mgr.GetCache()
-	r.direct = own
+	r.direct = uncached
 	r.now = time.Now
 	r.accounts = &accounts{
-		usual: opts.DefaultServiceAccount, own: own, config: mgr.GetConfig(), mapper: mgr.GetRESTMapper(), scheme: mgr.GetScheme(),
+		usual:   opts.DefaultServiceAccount,
+		own:     uncached,
+		config:  mgr.GetConfig(),
+		mapper:  mgr.GetRESTMapper(),
+		scheme:  mgr.GetScheme(),
 		clients: lru.New[string, client.Client](maxAccounts),
 	}
 	r.plans = newPlans(opts.PlanCacheBytes)
@@ -89,8 +94,13 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 	renderer := opts.Renderer
 	renderer.Evaluator = tracing.Evaluator{Next: renderer.Evaluator, Observe: r.counters.evaluations.Observe}
 	r.service = service.New(service.Options{
-		Renderer: renderer, Slots: limiter.New(limiter.Options{Slots: opts.Workers}), Working: opts.Working,
-		Evaluations: opts.Evaluations, Stores: opts.Stores, Version: opts.Version, Report: opts.Modules.Report,
+		Renderer:    renderer,
+		Slots:       limiter.New(limiter.Options{Slots: opts.Workers}),
+		Working:     opts.Working,
+		Evaluations: opts.Evaluations,
+		Stores:      opts.Stores,
+		Version:     opts.Version,
+		Report:      opts.Modules.Report,
 	})
 
 	// Modules and outputs share the connections to registries.
@@ -101,8 +111,10 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 	}
 	r.oci = publish.OCI{
 		Registries: modules.Registries, DefaultServiceAccount: opts.DefaultServiceAccount,
-		Identity: publish.NewIdentity(own, opts.WorkloadIdentity),
+		Identity: publish.NewIdentity(uncached, opts.WorkloadIdentity),
 	}
+
+	// The loader makes the requests of Transforms.
 	version, err := kubeVersion(mgr.GetConfig(), mgr.GetHTTPClient(), opts.KubeVersion)
 	if err != nil {
 		return err
@@ -198,7 +210,7 @@ func plainVersion(text string) string {
 	return v.String()
 }
 
-// serve adds the storage and its server, if there is to be one. The channel lost gets the
+// serve adds the storage and its server, if Options.Storage is set. The channel lost gets the
 // Transforms whose artifacts are gone.
 func (r *Reconciler) serve(mgr ctrl.Manager, lost chan<- event.GenericEvent) error {
 	o := r.opts.Storage

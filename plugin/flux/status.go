@@ -21,18 +21,20 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// maxListed is how many violations and nodes the status shows.
+// maxListed limits the violations and nodes in the status.
 const maxListed = 50
 
-// setProblem puts a problem into the conditions. Ready has the complete message. Stalled and
-// Reconciling, which kstatus shows, have its first line, and the others none of it.
+// setProblem puts a problem into the conditions. Ready has the complete message, and Stalled and
+// Reconciling, which kstatus shows, have its first line. The other conditions refer to Ready.
 func setProblem(t *v1alpha1.Transform, p problem) {
 	text := message(p.err)
 	setStageConditions(t, p, meta.ReadyCondition)
 	conditions.MarkFalse(t, meta.ReadyCondition, p.reason, "%s", text)
-	line, _, more := strings.Cut(text, "\n")
+
+	// The other two repeat it briefly.
+	line, _, hasMore := strings.Cut(text, "\n")
 	line = cut(line, maxLine)
-	if more {
+	if hasMore {
 		line += " (and more: see the condition Ready)"
 	}
 	if p.kind == stalled {
@@ -45,11 +47,11 @@ func setProblem(t *v1alpha1.Transform, p problem) {
 	conditions.MarkReconciling(t, meta.ProgressingWithRetryReason, "%s", line)
 }
 
-// maxLine is how long the message of a condition is that repeats another one.
+// maxLine limits the message of a condition that repeats another condition, in bytes.
 const maxLine = 256
 
-// setStageConditions puts what a problem means for the input and the artifact into their
-// conditions. The argument see names the condition that has its message.
+// setStageConditions sets the conditions of the input and of the artifact after a problem. The
+// argument see names the condition that has its message.
 func setStageConditions(t *v1alpha1.Transform, p problem, see string) {
 	validated := "not known: see the condition " + see
 	if p.validated == "False" {
@@ -70,15 +72,14 @@ func set(t *v1alpha1.Transform, condition, status, reason, text string) {
 	if conditions.GetReason(t, condition) != reason {
 		conditions.Delete(t, condition)
 	}
-	// The time of the transition is that of the reason, whatever else the message says:
-	// see schedule.
+	// The transition has the time of the reason, whatever else the message says: see schedule.
 	apimeta.SetStatusCondition(&t.Status.Conditions, metav1.Condition{
 		Type: condition, Status: metav1.ConditionStatus(status), Reason: reason, Message: text, ObservedGeneration: t.Generation,
 	})
 }
 
-// setEngineConditions puts the progress of the engine into the conditions. It returns whether it
-// is news which objects other Transforms deliver too.
+// setEngineConditions puts the progress of the engine into the conditions. It reports whether the
+// objects that other Transforms deliver too have changed.
 func setEngineConditions(t *v1alpha1.Transform, p delivery.Progress) (news bool) {
 	news = setSharedObjects(t, p.Shared) && !p.Stalled
 	switch {
@@ -108,8 +109,8 @@ func setEngineConditions(t *v1alpha1.Transform, p delivery.Progress) (news bool)
 	return news
 }
 
-// setSharedObjects puts into a condition which objects other Transforms deliver too, and returns
-// whether that is news.
+// setSharedObjects puts into a condition the objects that other Transforms deliver too, and reports
+// whether they have changed.
 func setSharedObjects(t *v1alpha1.Transform, text string) (news bool) {
 	if text == "" {
 		conditions.Delete(t, v1alpha1.SharedObjectsCondition)
@@ -121,10 +122,10 @@ func setSharedObjects(t *v1alpha1.Transform, text string) (news bool) {
 	return conditions.GetMessage(t, v1alpha1.SharedObjectsCondition) != before
 }
 
-// engineMessage is what an engine says, as an error.
+// engineMessage is the message of an engine, as an error.
 type engineMessage string
 
-// Error returns the message of the engine, or that there is none.
+// Error returns the message of the engine, which may be missing.
 func (m engineMessage) Error() string { return cmp.Or(string(m), "the engine gives no reason") }
 
 // shown returns the name of a delivered artifact for messages. It is short enough for the line
@@ -147,9 +148,9 @@ func setProgressing(t *v1alpha1.Transform, reason, text string) {
 	conditions.MarkUnknown(t, meta.ReadyCondition, reason, "%s", text)
 }
 
-// setPinned puts into the condition Rendered what is delivered instead of what is rendered.
-func setPinned(t *v1alpha1.Transform, more string) {
-	conditions.MarkFalse(t, v1alpha1.RenderedCondition, v1alpha1.RolledBackReason, "spec.rollback pins %s%s", t.Spec.Rollback.Digest, more)
+// setPinned puts into the condition Rendered that spec.rollback is delivered instead of the render.
+func setPinned(t *v1alpha1.Transform, suffix string) {
+	conditions.MarkFalse(t, v1alpha1.RenderedCondition, v1alpha1.RolledBackReason, "spec.rollback pins %s%s", t.Spec.Rollback.Digest, suffix)
 }
 
 // showViolations puts the mistakes of an error into the status.
@@ -158,9 +159,9 @@ func showViolations(t *v1alpha1.Transform, err error) {
 }
 
 // violations returns mistakes, warnings and notes as the status shows them, errors first.
-func violations(all object.Errors) []v1alpha1.Violation {
+func violations(mistakes object.Errors) []v1alpha1.Violation {
 	var out []v1alpha1.Violation
-	for _, m := range slices.Concat(all.Failures().Sorted(), all.Warnings().Sorted(), all.Notes().Sorted()) {
+	for _, m := range slices.Concat(mistakes.Failures().Sorted(), mistakes.Warnings().Sorted(), mistakes.Notes().Sorted()) {
 		if len(out) == maxListed {
 			break
 		}
@@ -183,7 +184,7 @@ func violation(m *object.Error) v1alpha1.Violation {
 		}
 	}
 	if m.Node != "" {
-		text = string(m.Node) + ": " + text // a path alone says of no object
+		text = string(m.Node) + ": " + text // A path alone names no object.
 	}
 	if m.Hint != "" {
 		text += ": " + m.Hint
@@ -198,27 +199,28 @@ func showProgress(t *v1alpha1.Transform, p delivery.Progress) {
 	t.Status.Nodes = p.Nodes[:min(len(p.Nodes), maxListed)]
 	t.Status.NodesReadAt = p.NodesReadAt
 	ready := 0
-	all := 0
+	total := 0
 	for _, l := range t.Status.Layers {
 		if l.State == v1alpha1.LayerRetiring {
 			continue
 		}
-		all++
+		total++
 		if l.State == v1alpha1.LayerReady {
 			ready++
 		}
 	}
-	t.Status.Progress = fmt.Sprintf("%d/%d", ready, all)
+	t.Status.Progress = fmt.Sprintf("%d/%d", ready, total)
 }
 
-// showReferences puts the revisions of the source and of the modules into the status. One that has
-// not changed keeps its time.
-func showReferences(t *v1alpha1.Transform, found []v1alpha1.ResolvedReference, at metav1.Time) {
+// showReferences puts the revisions of the source and of the modules into the status. A revision
+// that has not changed keeps its time.
+func showReferences(t *v1alpha1.Transform, found []v1alpha1.ResolvedReference, resolvedAt metav1.Time) {
 	var out []v1alpha1.ResolvedReference
 	for _, ref := range found {
-		ref.Time = at
+		ref.Time = resolvedAt
 		for _, o := range t.Status.References {
-			if o.Name == ref.Name && o.Reference == ref.Reference && o.Digest == ref.Digest && o.Revision == ref.Revision {
+			isSame := o.Name == ref.Name && o.Reference == ref.Reference && o.Digest == ref.Digest && o.Revision == ref.Revision
+			if isSame {
 				ref.Time = o.Time
 			}
 		}
@@ -227,14 +229,16 @@ func showReferences(t *v1alpha1.Transform, found []v1alpha1.ResolvedReference, a
 	t.Status.References = out[:min(len(out), 4*maxListed)]
 }
 
-// showPublished puts an artifact that was published into the status, before the earlier ones. It
-// returns whether it is another one, or else has another revision.
+// showPublished puts a published artifact into the status, before the earlier artifacts. It reports
+// whether the artifact is new, or else whether it has a new revision.
 func showPublished(t *v1alpha1.Transform, a v1alpha1.Artifact) (changed, revised bool) {
 	i := slices.IndexFunc(t.Status.History, func(old v1alpha1.Artifact) bool { return old.Digest == a.Digest })
 	if i >= 0 {
 		a.Time = t.Status.History[i].Time
 		t.Status.History = slices.Delete(t.Status.History, i, i+1)
 	}
+
+	// The history has it without the key of its inputs, so that a rollback ends with a render.
 	last := t.Status.Artifact
 	changed = last == nil || last.Digest != a.Digest
 	revised = !changed && last.Revision != a.Revision

@@ -20,8 +20,8 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// subject is the Transform of one reconciliation. Each stage writes its own part of the status,
-// and reads the spec and what the status was.
+// subject is the Transform of one reconciliation. Each stage writes its own part of the status, and
+// reads the spec and the status before.
 type subject struct {
 	writer    client.Client
 	transform *v1alpha1.Transform
@@ -35,7 +35,13 @@ type subject struct {
 // begin returns the subject of a reconciliation that begins now.
 func begin(writer client.Client, t *v1alpha1.Transform, now time.Time) *subject {
 	before := t.DeepCopy()
-	return &subject{writer: writer, transform: t, before: before, was: conditions.Get(before, meta.ReadyCondition).DeepCopy(), started: now}
+	return &subject{
+		writer:    writer,
+		transform: t,
+		before:    before,
+		was:       conditions.Get(before, meta.ReadyCondition).DeepCopy(),
+		started:   now,
+	}
 }
 
 // addFinalizer adds the finalizer, so that all that is delivered is withdrawn before the Transform
@@ -93,11 +99,11 @@ func (s *subject) showBegun(ctx context.Context, text string) error {
 
 // isRequested reports whether the annotation requests a reconciliation.
 func (s *subject) isRequested() bool {
-	at, ok := meta.ReconcileAnnotationValue(s.transform.GetAnnotations())
-	return ok && at != s.before.GetLastHandledReconcileRequest()
+	request, ok := meta.ReconcileAnnotationValue(s.transform.GetAnnotations())
+	return ok && request != s.before.GetLastHandledReconcileRequest()
 }
 
-// isNew reports whether what has this key differs from what was rendered last.
+// isNew reports whether inputs with this key differ from the inputs of the last render.
 func (s *subject) isNew(key string) bool {
 	for _, a := range []*v1alpha1.Artifact{s.transform.Status.Artifact, s.before.Status.Rendered} {
 		if a != nil && a.Checksum == key {
@@ -130,7 +136,7 @@ func engineOf(t *v1alpha1.Transform) v1alpha1.Engine {
 	return cmp.Or(t.Spec.Delivery.Type, v1alpha1.EngineFlux)
 }
 
-// intervalOf returns how often a Transform is reconciled without an event.
+// intervalOf returns the interval at which a Transform is reconciled without an event.
 func intervalOf(t *v1alpha1.Transform) time.Duration {
 	const usual = 10 * time.Minute
 	return cmp.Or(t.GetRequeueAfter(), usual)
@@ -141,8 +147,8 @@ func isReady(t *v1alpha1.Transform) bool {
 	return conditions.IsReady(t) && t.Status.ObservedGeneration == t.Generation
 }
 
-// isHandingOver reports whether all that a Transform wants is applied, and what it keeps is for
-// others, which may depend on it.
+// isHandingOver reports whether all that a Transform wants is applied, and it only keeps objects for
+// other Transforms, which may depend on it.
 func isHandingOver(t *v1alpha1.Transform) bool {
 	c := conditions.Get(t, meta.ReadyCondition)
 	return c != nil && c.Reason == v1alpha1.HandingOverReason && c.ObservedGeneration == t.Generation
@@ -157,8 +163,8 @@ func pushesOnly(t *v1alpha1.Transform) bool {
 // made for it has.
 func isTooLong(t *v1alpha1.Transform) bool { return len(t.Name) > validation.LabelValueMaxLength }
 
-// checkName returns an error if a name has to be a label and cannot be one. Only an artifact in a
-// registry with delivery type None needs no label.
+// checkName returns an error if a name is too long for the label that it has to be. Only an artifact
+// in a registry with delivery type None needs no label.
 func checkName(t *v1alpha1.Transform) error {
 	if !isTooLong(t) || pushesOnly(t) {
 		return nil

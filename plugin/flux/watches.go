@@ -69,9 +69,10 @@ func (r *Reconciler) watch(ctx context.Context, mgr ctrl.Manager, lost <-chan ev
 		}
 	}
 
-	// Transforms themselves, and what they read.
+	// Transforms themselves, and the objects that they read.
+	edited := predicate.Or(predicate.GenerationChangedPredicate{}, predicates.ReconcileRequestedPredicate{}, windowOverridden())
 	b := ctrl.NewControllerManagedBy(mgr).Named("transform").
-		For(&v1alpha1.Transform{}, builder.WithPredicates(r.superseded(), predicate.Or(predicate.GenerationChangedPredicate{}, predicates.ReconcileRequestedPredicate{}, windowOverridden()))).
+		For(&v1alpha1.Transform{}, builder.WithPredicates(r.superseded(), edited)).
 		Watches(&v1alpha1.Transform{}, r.dependants(), builder.WithPredicates(readyChanged())).
 		WatchesMetadata(&corev1.ConfigMap{}, r.users(byConfigMap, client.Object.GetName)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 2 * r.opts.Concurrent, RateLimiter: r.opts.RateLimiter})
@@ -84,10 +85,10 @@ func (r *Reconciler) watch(ctx context.Context, mgr ctrl.Manager, lost <-chan ev
 		b = b.Watches(request.NewSource(kind), r.users(bySource, name), builder.WithPredicates(artifactChanged()))
 	}
 
-	// What the engines report, if the cluster has their kinds.
-	for _, own := range []client.Object{&kustomizev1.Kustomization{}, &sourcev1.OCIRepository{}, &sourcev1.ExternalArtifact{}} {
-		if isKnown(mgr, own) {
-			b = b.Watches(own, owner(), builder.WithPredicates(isOurs(), stateChanged()))
+	// Objects of the engines, if the cluster has their kinds.
+	for _, object := range []client.Object{&kustomizev1.Kustomization{}, &sourcev1.OCIRepository{}, &sourcev1.ExternalArtifact{}} {
+		if isKnown(mgr, object) {
+			b = b.Watches(object, owner(), builder.WithPredicates(isOurs(), stateChanged()))
 		}
 	}
 	app := &unstructured.Unstructured{}
@@ -108,9 +109,9 @@ func isKnown(mgr ctrl.Manager, o client.Object) bool {
 	return err == nil
 }
 
-// users returns a handler that maps an object to the Transforms that name it. Where these are more
-// than are rendered at once, they come behind others in the queue: an edit of one Transform does
-// not wait until all that share a source with it are rendered.
+// users returns a handler that maps an object to the Transforms that name it. If they cannot all be
+// rendered at once, they come behind others in the queue: an edit of a Transform does not wait until
+// all Transforms that share a source with it are rendered.
 func (r *Reconciler) users(index string, key func(client.Object) string) handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	enqueue := func(ctx context.Context, o client.Object, q queue) {
@@ -128,6 +129,7 @@ func (r *Reconciler) users(index string, key func(client.Object) string) handler
 			q.Add(request)
 		}
 	}
+
 	// The name of an object, which is its key, is the same before and after an update.
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { enqueue(ctx, e.Object, q) },
@@ -136,7 +138,7 @@ func (r *Reconciler) users(index string, key func(client.Object) string) handler
 	}
 }
 
-// dependants returns a handler that maps a Transform to those that depend on it.
+// dependants returns a handler that maps a Transform to the Transforms that depend on it.
 func (r *Reconciler) dependants() handler.EventHandler {
 	return r.users(byDependency, client.Object.GetName)
 }
@@ -169,7 +171,7 @@ func owner() handler.EventHandler {
 	})
 }
 
-// isOurs returns a predicate that lets through what was made for a Transform.
+// isOurs returns a predicate that lets through objects that were made for a Transform.
 func isOurs() predicate.Predicate {
 	return predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetLabels()[v1alpha1.LabelTransform] != "" })
 }
@@ -205,17 +207,20 @@ func isDone(o client.Object) bool {
 }
 
 // artifactChanged returns a predicate that lets a source through when it has another artifact, or
-// says anew why it has none of its present spec.
+// another reason why it has no artifact of its present spec.
 func artifactChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		before, after := artifactOf(e.ObjectOld), artifactOf(e.ObjectNew)
-		if (after == nil || !isCurrent(e.ObjectNew)) && !slices.Equal(stateOf(e.ObjectOld), stateOf(e.ObjectNew)) {
+		before := artifactOf(e.ObjectOld)
+		after := artifactOf(e.ObjectNew)
+		isMissing := after == nil || !isCurrent(e.ObjectNew)
+		if isMissing && !slices.Equal(stateOf(e.ObjectOld), stateOf(e.ObjectNew)) {
 			return true
 		}
 		if before == nil || after == nil {
 			return before != after
 		}
-		return before.Digest != after.Digest || before.Revision != after.Revision || isCurrent(e.ObjectOld) != isCurrent(e.ObjectNew)
+		isSame := before.Digest == after.Digest && before.Revision == after.Revision
+		return !isSame || isCurrent(e.ObjectOld) != isCurrent(e.ObjectNew)
 	}}
 }
 
@@ -245,13 +250,12 @@ func isCurrent(o client.Object) bool {
 func stateChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld, e.ObjectNew
-		if before.GetGeneration() != after.GetGeneration() || before.GetDeletionTimestamp().IsZero() != after.GetDeletionTimestamp().IsZero() ||
-			!equality.Semantic.DeepEqual(before.GetLabels(), after.GetLabels()) ||
-			// The last step of a hand-over writes nothing else.
-			!equality.Semantic.DeepEqual(before.GetAnnotations(), after.GetAnnotations()) {
-			return true
-		}
-		return !slices.Equal(stateOf(before), stateOf(after))
+		isSameSpec := before.GetGeneration() == after.GetGeneration() &&
+			before.GetDeletionTimestamp().IsZero() == after.GetDeletionTimestamp().IsZero()
+		// The last step of a hand-over writes only annotations.
+		isSameMetadata := equality.Semantic.DeepEqual(before.GetLabels(), after.GetLabels()) &&
+			equality.Semantic.DeepEqual(before.GetAnnotations(), after.GetAnnotations())
+		return !isSameSpec || !isSameMetadata || !slices.Equal(stateOf(before), stateOf(after))
 	}}
 }
 
@@ -260,8 +264,8 @@ func stateOf(o client.Object) []string {
 	var out []string
 	if c, ok := o.(conditions.Getter); ok {
 		for _, kind := range []string{meta.ReadyCondition, meta.StalledCondition, meta.ReconcilingCondition} {
-			if at := conditions.Get(c, kind); at != nil {
-				out = append(out, kind, string(at.Status), at.Reason, at.Message)
+			if condition := conditions.Get(c, kind); condition != nil {
+				out = append(out, kind, string(condition.Status), condition.Reason, condition.Message)
 			}
 		}
 	}
