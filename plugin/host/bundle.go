@@ -24,11 +24,11 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// ErrManyClusters means that a bundle is for several clusters and that the options name
-// none of them as the environment.
+// ErrManyClusters means that a bundle is for several clusters, and that the options do not name a
+// cluster as the environment.
 var ErrManyClusters = errors.New("one render is for one of them")
 
-// latest is the version of a module whose instance names none.
+// latest is the version of a module whose instance has no version.
 const latest = "latest"
 
 // readBundle evaluates a bundle. It is evaluated with the files that it may import, or by itself
@@ -56,8 +56,9 @@ func readBundle(ctx context.Context, f found, b project.Bundle) (*evaluate.Bundl
 			return nil, &object.Error{Stage: object.StageResolve, Pos: pos, Err: err}
 		}
 	}
-	// Names of their own: CUE leaves out files of some names (x_test.cue), and a runtime may
-	// lie elsewhere.
+
+	// The files get names of their own: CUE leaves out files of some names (x_test.cue), and a
+	// runtime may lie elsewhere.
 	if module.Sources == nil {
 		module.Sources = map[string]evaluate.Source{}
 	}
@@ -75,6 +76,7 @@ func readBundle(ctx context.Context, f found, b project.Bundle) (*evaluate.Bundl
 	if b.Runtime.Name != "" {
 		files.Runtime = add("ropewalk-runtime.cue", b.Runtime)
 	}
+
 	tree, treeErr := content.Tree(b.File.Name, "")
 	err = errors.Join(err, treeErr)
 	if err != nil {
@@ -88,50 +90,50 @@ func readBundle(ctx context.Context, f found, b project.Bundle) (*evaluate.Bundl
 }
 
 // copyTree adds the files of a tree.
-func copyTree(to *source.Builder, from fs.FS) error {
-	return fs.WalkDir(from, ".", func(name string, e fs.DirEntry, err error) error {
+func copyTree(builder *source.Builder, tree fs.FS) error {
+	return fs.WalkDir(tree, ".", func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
-		data, err := fs.ReadFile(from, name)
+		data, err := fs.ReadFile(tree, name)
 		if err != nil {
 			return err
 		}
-		return to.Add(name, data)
+		return builder.Add(name, data)
 	})
 }
 
 // withInstances adds the instances of a bundle to the documents. Timoni applies them in their
 // order, each when the one before is ready.
-func withInstances(f found, docs documents, b project.Bundle, from evaluate.Bundle) documents {
-	// The name of an instance is that of a spec.
+func withInstances(f found, docs documents, b project.Bundle, evaluated evaluate.Bundle) documents {
+	// The name of an instance is also the name of its spec.
 	taken := project.Names(docs.Documents)
 	before := ""
-	for _, i := range from.Instances {
-		// What is wrong with an instance is reported at its field.
-		at := object.Fields("bundle", "instances", i.Name)
-		ref := moduleOf(f, b, i, at)
+	for _, i := range evaluated.Instances {
+		// Mistakes in an instance are reported at its field.
+		field := object.Fields("bundle", "instances", i.Name)
+		ref := moduleOf(f, b, i, field)
 		err := spec.CheckName(i.Name)
 		if err != nil {
-			f.FailAt(i.Pos, at, "rename the instance: its name is that of a spec", err)
+			f.FailAt(i.Pos, field, "rename the instance: its name is that of a spec", err)
 			continue
 		}
 		if slices.Contains(taken, i.Name) {
-			f.FailAt(i.Pos, at, "", fmt.Errorf("duplicate spec name %q", i.Name))
+			f.FailAt(i.Pos, field, "", fmt.Errorf("duplicate spec name %q", i.Name))
 			continue
 		}
 		err = spec.CheckName(i.Namespace.Text)
 		if i.Namespace.Kind != object.KindNone && err != nil {
-			f.FailAt(i.Namespace.Pos, at.Append(object.Field("namespace")), "", err)
+			f.FailAt(i.Namespace.Pos, field.Append(object.Field("namespace")), "", err)
 		}
 
 		// The instance becomes a Transform that depends on the one before it.
 		if i.Values.Kind == object.KindNone {
-			// Timoni merges an instance without values too, which sorts those of the module.
+			// Timoni merges an instance without values too, which sorts the values of the module.
 			i.Values = object.Value{Kind: object.KindMap, Pos: i.Pos}
 		}
 		t := spec.Transform{
-			Name: i.Name, Namespace: i.Namespace.Text, Pos: i.Pos, NamePos: i.Pos, Instance: at,
+			Name: i.Name, Namespace: i.Namespace.Text, Pos: i.Pos, NamePos: i.Pos, Instance: field,
 			CueRef: ref, Input: i.Values, InputUnsure: i.Unsure, AllowSecrets: i.AllowSecrets,
 			AllowSecretsPos: slices.Repeat([]object.Pos{i.Pos}, len(i.AllowSecrets)),
 		}
@@ -146,12 +148,12 @@ func withInstances(f found, docs documents, b project.Bundle, from evaluate.Bund
 }
 
 // withClusters makes the bundle the project if there is no other, and its clusters environments.
-func withClusters(f found, docs documents, b project.Bundle, from evaluate.Bundle) documents {
+func withClusters(f found, docs documents, b project.Bundle, evaluated evaluate.Bundle) documents {
 	// The bundle may be all that there is.
 	if len(docs.Projects) == 0 {
-		docs.Projects = []spec.Project{{Name: from.Name.Text, Pos: object.Pos{File: b.File.Name}}}
-		if from.Name.Text != "" {
-			docs.Projects[0].Name = project.Label(from.Name.Text)
+		docs.Projects = []spec.Project{{Name: evaluated.Name.Text, Pos: object.Pos{File: b.File.Name}}}
+		if evaluated.Name.Text != "" {
+			docs.Projects[0].Name = project.Label(evaluated.Name.Text)
 		}
 	}
 	p := &docs.Projects[0]
@@ -162,7 +164,7 @@ func withClusters(f found, docs documents, b project.Bundle, from evaluate.Bundl
 
 	// A cluster may be an environment of the project already.
 	var names []string
-	for _, c := range from.Clusters {
+	for _, c := range evaluated.Clusters {
 		names = append(names, c.Name)
 		if _, known := environments[c.Name]; !known {
 			environments[c.Name] = spec.Environment{Name: c.Name, Pos: c.Pos}
@@ -174,12 +176,12 @@ func withClusters(f found, docs documents, b project.Bundle, from evaluate.Bundl
 	switch {
 	case len(names) > 1 && f.opts.Environment == "":
 		docs.Incomplete = true
-		f.Fail(from.Clusters[0].Pos, "choose one with --env: "+strings.Join(names, ", "),
+		f.Fail(evaluated.Clusters[0].Pos, "choose one with --env: "+strings.Join(names, ", "),
 			fmt.Errorf("the bundle is for %d clusters, and %w", len(names), ErrManyClusters))
 	case len(names) > 0 && f.opts.Environment != "" && !slices.Contains(names, f.opts.Environment):
 		docs.Incomplete = true
 		if _, known := environments[f.opts.Environment]; known {
-			f.Fail(from.Clusters[0].Pos, object.Suggest(f.opts.Environment, names),
+			f.Fail(evaluated.Clusters[0].Pos, object.Suggest(f.opts.Environment, names),
 				fmt.Errorf("environment %q is no cluster of the bundle", f.opts.Environment))
 		}
 	}
@@ -188,9 +190,9 @@ func withClusters(f found, docs documents, b project.Bundle, from evaluate.Bundl
 
 // moduleOf returns the reference to the module of an instance. A mistake in it is reported, and
 // leaves it empty.
-func moduleOf(f found, b project.Bundle, i evaluate.Instance, at object.Path) spec.CueRef {
+func moduleOf(f found, b project.Bundle, i evaluate.Instance, field object.Path) spec.CueRef {
 	// A field that is not written is reported at the instance.
-	at = at.Append(object.Field("module"))
+	field = field.Append(object.Field("module"))
 	pos := i.URL.Pos
 	if !pos.IsValid() {
 		pos = i.Pos
@@ -205,23 +207,26 @@ func moduleOf(f found, b project.Bundle, i evaluate.Instance, at object.Path) sp
 	case url == "":
 		return ref
 	case strings.HasPrefix(url, "file://"):
-		// The reference is relative to the file of the bundle that has it, or to the first one
+		// The reference is relative to the file of the bundle that has it, or to the first file
 		// where its text is in another package.
 		if !slices.ContainsFunc(b.More, func(file spec.File) bool { return file.Name == ref.Pos.File }) {
 			ref.Pos.File = b.File.Name
 		}
 		ref.Type = spec.RefPath
 		ref.Ref = path.Clean(strings.TrimPrefix(url, "file://"))
-		refuseDigest(f, i, at)
+		refuseDigest(f, i, field)
 		return ref
 	case !strings.HasPrefix(url, "oci://"):
-		f.FailAt(pos, at.Append(object.Field("url")), "", fmt.Errorf("%q: expected oci://HOST/REPOSITORY, or file://PATH relative to the bundle", url))
+		err := fmt.Errorf("%q: expected oci://HOST/REPOSITORY, or file://PATH relative to the bundle", url)
+		f.FailAt(pos, field.Append(object.Field("url")), "", err)
 		return ref
 	case !regexp.MustCompile(`^\w[\w.-]{0,127}$`).MatchString(version):
-		f.FailAt(i.Version.Pos, at.Append(object.Field("version")), "", fmt.Errorf("%q is not a version: expected one such as 1.2.3, or latest", version))
+		err := fmt.Errorf("%q is not a version: expected one such as 1.2.3, or latest", version)
+		f.FailAt(i.Version.Pos, field.Append(object.Field("version")), "", err)
 		return ref
 	case i.Digest.Text != "" && !regexp.MustCompile(`^sha256:[0-9a-f]{64}$`).MatchString(i.Digest.Text):
-		f.FailAt(i.Digest.Pos, at.Append(object.Field("digest")), "", fmt.Errorf("%q is not a digest: expected sha256: and 64 hexadecimal digits", i.Digest.Text))
+		err := fmt.Errorf("%q is not a digest: expected sha256: and 64 hexadecimal digits", i.Digest.Text)
+		f.FailAt(i.Digest.Pos, field.Append(object.Field("digest")), "", err)
 		return ref
 	}
 
@@ -237,22 +242,22 @@ func moduleOf(f found, b project.Bundle, i evaluate.Instance, at object.Path) sp
 	return ref
 }
 
-// refuseDigest refuses the digest of a module in a folder, which has none, as Timoni does,
-// and warns of a version, which Timoni ignores.
-func refuseDigest(f found, i evaluate.Instance, at object.Path) {
+// refuseDigest refuses the digest of a module in a folder, as Timoni does: a folder has no digest.
+// It warns of a version, which Timoni ignores.
+func refuseDigest(f found, i evaluate.Instance, field object.Path) {
 	const unknown = "unknown" // the digest of such a module, for Timoni
 	if i.Digest.Text != "" && i.Digest.Text != unknown {
-		f.FailAt(i.Digest.Pos, at.Append(object.Field("digest")), "remove it, or take the module from a registry: oci://HOST/REPOSITORY",
+		f.FailAt(i.Digest.Pos, field.Append(object.Field("digest")), "remove it, or take the module from a registry: oci://HOST/REPOSITORY",
 			errors.New("a module in a folder has no digest that could be compared"))
 	}
 	if i.Version.Text != "" && i.Version.Text != latest {
-		f.FailAt(i.Version.Pos, at.Append(object.Field("version")), "remove it, or take the module from a registry: oci://HOST/REPOSITORY",
+		f.FailAt(i.Version.Pos, field.Append(object.Field("version")), "remove it, or take the module from a registry: oci://HOST/REPOSITORY",
 			fmt.Errorf("a module in a folder has no versions: it is used as it is, not as version %q", i.Version.Text))
 		f.Errs[len(f.Errs)-1].Severity = object.SeverityWarning
 	}
 }
 
-// checkVersion refuses a digest that is not of the version beside it, as Timoni does. The
+// checkVersion refuses a digest that does not belong to the version beside it, as Timoni does. The
 // annotations of an artifact have its version, so that no request for the tag is needed.
 func checkVersion(f found, t spec.Transform, tree source.Tree) {
 	name, digest, pinned := strings.Cut(t.CueRef.Ref, "@")
@@ -260,8 +265,9 @@ func checkVersion(f found, t spec.Transform, tree source.Tree) {
 		return // It stands in for the module of that digest.
 	}
 	_, version, _ := strings.Cut(path.Base(name), ":")
-	named := regexp.MustCompile(`^v?\d+\.\d+\.\d+`).MatchString(version)
-	if pinned && named && tree.Version != "" && strings.TrimPrefix(version, "v") != strings.TrimPrefix(tree.Version, "v") {
+	isExact := regexp.MustCompile(`^v?\d+\.\d+\.\d+`).MatchString(version)
+	isComparable := pinned && isExact && tree.Version != ""
+	if isComparable && strings.TrimPrefix(version, "v") != strings.TrimPrefix(tree.Version, "v") {
 		f.FailAt(t.CueRef.RefPos, t.Instance.Append(object.Field("module"), object.Field("digest")), "correct one of them",
 			fmt.Errorf("the digest is that of version %s, and the version is %s", tree.Version, version))
 	}

@@ -23,15 +23,22 @@ import (
 // chartFile is the file that makes a folder a chart.
 const chartFile = "Chart.yaml"
 
-// maxDependencies is how many charts one chart may pull in.
+// maxDependencies limits the charts that one chart may pull in.
 const maxDependencies = 100
 
-// exactVersion is a version, and no range of them.
+// exactVersion matches a version that is not a range.
 var exactVersion = regexp.MustCompile(`^v?[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$`)
 
 // chartOf returns the reference of a chart that is in no source, and false for others.
 func chartOf(h spec.Helm) (spec.CueRef, bool) {
-	ref := spec.CueRef{Pos: h.Chart.Pos, RefPos: h.Chart.Pos, TypePos: h.Chart.Pos, PullSecretRef: h.PullSecretRef, Verify: h.Verify, VersionPos: h.Version.Pos}
+	ref := spec.CueRef{
+		Pos:           h.Chart.Pos,
+		RefPos:        h.Chart.Pos,
+		TypePos:       h.Chart.Pos,
+		VersionPos:    h.Version.Pos,
+		PullSecretRef: h.PullSecretRef,
+		Verify:        h.Verify,
+	}
 	switch {
 	case h.Repo.Text != "":
 		ref.Type = spec.RefType(reftype.Helm)
@@ -59,7 +66,7 @@ func chartOf(h spec.Helm) (spec.CueRef, bool) {
 // chartFiles returns the files of a chart with its values files. Dependencies that are not in its
 // folder are fetched and mounted.
 func chartFiles(ctx context.Context, c spec.Component, f *files) ([]string, error) {
-	// Values files are those of the project or of the source.
+	// Values files are in the project or in the source.
 	var errs object.Errors
 	fail := func(pos object.Pos, at object.Path, hint, format string, args ...any) {
 		errs = append(errs, &object.Error{Stage: object.StageResolve, Pos: pos, Path: at.String(), Err: fmt.Errorf(format, args...), Hint: hint})
@@ -95,8 +102,8 @@ func chartFiles(ctx context.Context, c spec.Component, f *files) ([]string, erro
 		return nil, errs
 	}
 
-	// All files of the folder belong to it, and those of dependencies.
-	all, err := tree(f, dir)
+	// All files of the folder belong to it, and the files of dependencies.
+	chartNames, err := tree(f, dir)
 	var link *object.Error
 	switch {
 	case errors.As(err, &link):
@@ -106,7 +113,7 @@ func chartFiles(ctx context.Context, c spec.Component, f *files) ([]string, erro
 		return nil, errs
 	}
 	laid, missing := f.fetchChartDependencies(ctx, dir)
-	names = slices.Concat(names, all, laid)
+	names = slices.Concat(names, chartNames, laid)
 	slices.Sort(names) // Values files may be in the folder of the chart.
 	return slices.Compact(names), append(errs, missing...).Err()
 }
@@ -158,16 +165,18 @@ func (f *files) fetchChartDependencies(ctx context.Context, dir string) (names [
 	}
 	wanted, _ := read(chartFile).Get("dependencies")
 	locked, _ := read("Chart.lock").Get("dependencies")
-	present, _ := fs.ReadDir(f, path.Join(dir, "charts")) // A chart without has none.
+	present, _ := fs.ReadDir(f, path.Join(dir, "charts")) // It may not exist.
 
-	// What is in the folder charts needs no fetch.
+	// Charts in the folder charts need no fetch.
 	for i, d := range wanted.Items {
 		name := textOf(d, "name")
 		version := textOf(d, "version")
 		repo := textOf(d, "repository")
-		if name == "" || slices.ContainsFunc(present, func(e fs.DirEntry) bool {
-			return e.Name() == name || strings.HasPrefix(e.Name(), name+"-") && path.Ext(e.Name()) == ".tgz" || e.Name() == textOf(d, "alias")
-		}) {
+		isPresent := slices.ContainsFunc(present, func(e fs.DirEntry) bool {
+			isArchive := strings.HasPrefix(e.Name(), name+"-") && path.Ext(e.Name()) == ".tgz"
+			return isArchive || e.Name() == name || e.Name() == textOf(d, "alias")
+		})
+		if name == "" || isPresent {
 			continue
 		}
 		for _, lock := range locked.Items {
@@ -175,9 +184,9 @@ func (f *files) fetchChartDependencies(ctx context.Context, dir string) (names [
 				version = cmp.Or(textOf(lock, "version"), version)
 			}
 		}
-		at := spec.Text{Text: name, Pos: d.Pos}
-		laid, e := f.fetchDependency(ctx, dir, spec.Helm{Chart: at, Repo: spec.Text{Text: repo, Pos: d.Pos}, Version: spec.Text{Text: version, Pos: d.Pos}})
-		names = append(names, laid...)
+		textAt := func(text string) spec.Text { return spec.Text{Text: text, Pos: d.Pos} }
+		fetched, e := f.fetchDependency(ctx, dir, spec.Helm{Chart: textAt(name), Repo: textAt(repo), Version: textAt(version)})
+		names = append(names, fetched...)
 		if e != nil {
 			e.Path = fmt.Sprintf("dependencies[%d]", i)
 			errs = append(errs, e)
@@ -195,17 +204,17 @@ func (f *files) fetchDependency(ctx context.Context, dir string, h spec.Helm) ([
 	}
 
 	// The chart is mounted where Helm looks for it.
-	to := path.Join(dir, "charts", name) // where Helm looks for it
+	folder := path.Join(dir, "charts", name)
 	switch {
 	case len(f.mounts) > maxDependencies:
 		return nil, fail("", "the chart needs more than %d others", maxDependencies)
 	case strings.HasPrefix(repo, "file://"):
-		from := path.Join(dir, strings.TrimPrefix(repo, "file://"))
-		_, err := statIn(f, from)
+		local := path.Join(dir, strings.TrimPrefix(repo, "file://"))
+		_, err := statIn(f, local)
 		if err == nil {
 			var sub fs.FS
-			sub, err = fs.Sub(f, from)
-			f.mounts = append(f.mounts, mount{to, f.place(from).File, sub})
+			sub, err = fs.Sub(f, local)
+			f.mounts = append(f.mounts, mount{folder, f.place(local).File, sub})
 		}
 		if err != nil {
 			return nil, fail("", "the chart %q, %q: %v", name, repo, err)
@@ -229,13 +238,14 @@ func (f *files) fetchDependency(ctx context.Context, dir string, h spec.Helm) ([
 		}
 		fetched := f.modules.trees[w.key]
 		f.addSource("chart "+name, fetched)
-		f.mounts = append(f.mounts, mount{to, fetched.Origin, fetched.FS})
+		f.mounts = append(f.mounts, mount{folder, fetched.Origin, fetched.FS})
 	default:
-		return nil, fail("run helm dependency build, which puts it into the folder charts", "the chart %q is not in the folder charts, and %q is no repository that can be fetched", name, repo)
+		const hint = "run helm dependency build, which puts it into the folder charts"
+		return nil, fail(hint, "the chart %q is not in the folder charts, and %q is no repository that can be fetched", name, repo)
 	}
 
 	// It may have dependencies of its own.
-	names, err := tree(f, to)
+	names, err := tree(f, folder)
 	var link *object.Error
 	switch {
 	case errors.As(err, &link):
@@ -243,14 +253,14 @@ func (f *files) fetchDependency(ctx context.Context, dir string, h spec.Helm) ([
 	case err != nil:
 		return nil, fail("", "read the chart %q: %v", name, err)
 	}
-	further, errs := f.fetchChartDependencies(ctx, to)
+	further, errs := f.fetchChartDependencies(ctx, folder)
 	if len(errs) > 0 {
 		return nil, errs[0]
 	}
 	return append(names, further...), nil
 }
 
-// textOf returns a string of a map, or "" if it is none.
+// textOf returns the text of a field of a map, or "".
 func textOf(v object.Value, name string) string {
 	f, _ := v.Get(name)
 	return f.Text

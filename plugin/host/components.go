@@ -28,15 +28,14 @@ type componentFrontEnd []componentSpec
 type componentSpec struct {
 	spec.Transform
 	spec.Component
-	// input is the component as it was written, with what was laid over it.
+	// input is the component as it was written, with its overlays.
 	input    object.Value
 	policies []use
-	// source holds the files, and chart is that of a registry or a repository; nil where
-	// there is none.
+	// source holds the files, and chart is in a registry or a repository; both may be nil.
 	source, chart *reference
 }
 
-// planComponents decodes the components with what environments and options lay over them.
+// planComponents decodes the components with the overlays of environments and options.
 // Components with a mistake are left out, and mistakes are reported.
 func planComponents(p planning) frontEnd {
 	var out componentFrontEnd
@@ -54,39 +53,39 @@ func planComponents(p planning) frontEnd {
 	return out
 }
 
-// planComponent decodes a component, and returns what has to be fetched for it. It returns false
-// if the component has mistakes.
+// planComponent decodes a component, with the references that have to be fetched for it. It returns
+// false if the component has mistakes.
 func planComponent(p planning, t spec.Transform) (componentSpec, bool) {
 	// Environments and options lay over the document.
 	out := componentSpec{Transform: t, input: t.Component}
-	over := p.settings.inputs[t.Name].Value
-	if over.Kind == object.KindMap {
-		out.input = out.input.Merge(over)
+	overlay := p.settings.inputs[t.Name].Value
+	if overlay.Kind == object.KindMap {
+		out.input = out.input.Merge(overlay)
 	}
 	out.input = withOptions(p, t, out.input)
 	if t.InputUnsure || t.Name == "" || p.settings.overlays.Incomplete {
 		return out, false
 	}
-	at := t.ComponentPath()
+	place := t.ComponentPath()
 	if p.docs.Packages[t.Name] {
-		at = nil
+		place = nil
 	}
 	var errs object.Errors
-	out.Component, errs = spec.DecodeComponent(out.input, at, t.Blocks)
+	out.Component, errs = spec.DecodeComponent(out.input, place, t.Blocks)
 	out.Component.OfUnit = t.OfUnit
 	if len(errs) > 0 {
 		p.Errs = append(p.Errs, errs...)
 		return out, false
 	}
 
-	// Its files are those of a source, or of the project; a chart may come from elsewhere.
+	// Its files are in a source, or in the project; a chart may come from elsewhere.
 	complete := true
 	if ref := out.Source; ref.Type != "" && ref.Type != spec.RefPath {
 		field := "source"
 		if _, ok := out.input.Get("artifact"); ok {
 			field = "artifact"
 		}
-		w, ok := p.modules.reference(ref, at.Append(object.Field(field)))
+		w, ok := p.modules.reference(ref, place.Append(object.Field(field)))
 		w.key.files = true
 		out.source = &w
 		complete = ok
@@ -103,8 +102,8 @@ func planComponent(p planning, t spec.Transform) (componentSpec, bool) {
 	return out, complete
 }
 
-// withOptions returns a component with the values of options. If a chart is a folder of its own,
-// the values of options are those of the chart.
+// withOptions returns a component with the values of options. If a chart is a folder of its own, the
+// values of options are values of the chart.
 func withOptions(p planning, t spec.Transform, v object.Value) object.Value {
 	_, chart := v.Get("helm")
 	if !p.docs.Packages[t.Name] || !chart {
@@ -114,11 +113,11 @@ func withOptions(p planning, t spec.Transform, v object.Value) object.Value {
 	if len(values.Members) == 0 {
 		return v
 	}
-	over := object.Value{Kind: object.KindMap, Pos: v.Pos, Members: []object.Member{{Name: "values", Pos: v.Pos, Value: values}}}
-	return v.Merge(object.Value{Kind: object.KindMap, Pos: v.Pos, Members: []object.Member{{Name: "helm", Pos: v.Pos, Value: over}}})
+	overlay := object.Value{Kind: object.KindMap, Pos: v.Pos, Members: []object.Member{{Name: "values", Pos: v.Pos, Value: values}}}
+	return v.Merge(object.Value{Kind: object.KindMap, Pos: v.Pos, Members: []object.Member{{Name: "helm", Pos: v.Pos, Value: overlay}}})
 }
 
-// references implements frontEnd. The trees are what is needed before the files are known.
+// references implements frontEnd. The trees are needed before the files are known.
 func (c componentFrontEnd) references() []reference {
 	var out []reference
 	for _, s := range c {
@@ -181,7 +180,7 @@ func (c *componentSpec) openFiles(ctx context.Context, b *builder) (*files, bool
 		return b.texts.countFile(ctx, spec.File{Name: name, Data: data})
 	}}
 
-	// The files are those of the source, or of the project.
+	// The files are in the source, or in the project.
 	if c.source != nil {
 		tree, ok := b.modules.tree(*c.source)
 		if !ok {
@@ -209,7 +208,7 @@ func (c *componentSpec) openFiles(ctx context.Context, b *builder) (*files, bool
 		if !ok {
 			return out, false
 		}
-		// Values files are those of the project. The path is relative to the folder of it.
+		// Values files are in the project. The path is relative to its folder.
 		out.addSource("chart", tree)
 		c.Helm.Chart.Text = up(out.dir, out.mount("chart", tree))
 	}
@@ -227,7 +226,7 @@ func up(dir, name string) string {
 // collect returns the tree of the files that a component reads, and of no others: changes of other
 // files change no digest. It returns false if there are mistakes, which are reported.
 func collect(ctx context.Context, b *builder, c *spec.Component, f *files) (evaluate.Module, bool) {
-	// Each kind of component knows what it reads.
+	// Each kind of component knows the files that it reads.
 	var names []string
 	var err error
 	switch {
@@ -239,7 +238,7 @@ func collect(ctx context.Context, b *builder, c *spec.Component, f *files) (eval
 		names, err = chartFiles(ctx, *c, f)
 	}
 	if b.ended(ctx) != nil {
-		return evaluate.Module{}, false // What was not read is not missing.
+		return evaluate.Module{}, false // Files that were not read are not missing.
 	}
 	if err != nil {
 		b.Errs = append(b.Errs, object.AsErrors(err, object.StageResolve)...)
@@ -261,16 +260,16 @@ func collect(ctx context.Context, b *builder, c *spec.Component, f *files) (eval
 			b.Fail(c.Pos, "", fmt.Errorf("read %q: %w", name, err))
 			return evaluate.Module{}, false
 		}
-		at := f.place(name)
-		module.Sources[name] = evaluate.Source{Pos: at}
-		b.read[at.File] = true
+		pos := f.place(name)
+		module.Sources[name] = evaluate.Source{Pos: pos}
+		b.read[pos.File] = true
 	}
-	made, err := tree.Tree(f.label, "")
+	collected, err := tree.Tree(f.label, "")
 	if err != nil {
 		b.Fail(c.Pos, "", err)
 		return evaluate.Module{}, false
 	}
-	module.FS = made.FS
-	module.Digest = made.Digest
+	module.FS = collected.FS
+	module.Digest = collected.Digest
 	return module, true
 }

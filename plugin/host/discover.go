@@ -13,8 +13,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// found is what the options name: the files, and what takes modules from where they say. Its
-// Errs are the mistakes of all stages.
+// found holds the files that the options name, and the modules that fetch references. Its Errs are
+// the mistakes of all stages.
 type found struct {
 	*project.Discovery
 	opts    Options
@@ -27,7 +27,7 @@ type found struct {
 type documents = project.Documents
 
 // discover finds the files that the options name and parses their documents. The caller closes the
-// result, unless there is an error, which is that of ctx or of a limit.
+// result, unless there is an error, which comes from ctx or from a limit.
 func (h Host) discover(ctx context.Context, opts Options) (found, documents, error) {
 	texts := &texts{limits: opts.Limits, charge: opts.charge, seen: map[string]bool{}}
 	where := opts.Project()
@@ -46,7 +46,7 @@ func (h Host) discover(ctx context.Context, opts Options) (found, documents, err
 	return f, docs, nil
 }
 
-// parse parses the documents of what was found.
+// parse parses the documents of the files that were found.
 func (h Host) parse(d *project.Discovery, opts Options) (found, documents) {
 	docs := d.Documents(opts.Name)
 	f := found{Discovery: d, opts: opts, modules: newModules(h, d, docs.ConfigMaps, opts.charge), runtime: &runtime{}}
@@ -60,10 +60,10 @@ func (f found) ended(ctx context.Context) error { return cmp.Or(f.texts.ended, c
 type texts struct {
 	limits evaluate.Limits
 	charge func(ctx context.Context, bytes int64) error
-	// values is how many the texts that were seen hold, by their names in positions.
+	// values counts the values of the texts that were seen, by their names in positions.
 	values int
 	seen   map[string]bool
-	// ended is the error of the text that was one too many.
+	// ended is the error of the text that exceeded the limit.
 	ended error
 }
 

@@ -16,23 +16,23 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// files are the files of a component: those of its source or of the project, and trees that
-// were fetched beside it.
+// files are the files of a component: in its source or in the project, and trees that were fetched
+// beside it.
 type files struct {
 	base fs.FS
-	// dir is where paths of the component begin.
+	// dir is the folder that paths of the component are relative to.
 	dir string
-	// at is the place of the project in which they are; its Root is nil where they are
-	// those of a source, whose Origin is label.
+	// at is their location in the project; its Root is nil where they are in a source, whose
+	// Origin is label.
 	at     project.Location
 	label  string
 	mounts []mount
-	// sources is the provenance of what was fetched.
+	// sources is the provenance of the trees that were fetched.
 	sources []render.Source
 	// count counts the values of a file that was read.
 	count func(name string, data []byte) error
 
-	// spec is the name of the component, and modules fetches what it needs further.
+	// spec is the name of the component, and modules fetches further trees for it.
 	spec    string
 	modules *modules
 }
@@ -43,17 +43,17 @@ type mount struct {
 	fsys       fs.FS
 }
 
-// mountFolder holds what was fetched for a component.
+// mountFolder holds the trees that were fetched for a component.
 const mountFolder = ".ropewalk"
 
 // mount adds a tree, and returns its folder.
 func (f *files) mount(name string, tree source.Tree) string {
-	at := path.Join(mountFolder, name)
-	f.mounts = append(f.mounts, mount{at, tree.Origin, tree.FS})
-	return at
+	folder := path.Join(mountFolder, name)
+	f.mounts = append(f.mounts, mount{folder, tree.Origin, tree.FS})
+	return folder
 }
 
-// addSource adds the provenance of a part of the component; "" is the whole.
+// addSource adds the provenance of a part of the component; "" stands for all of it.
 func (f *files) addSource(part string, tree source.Tree) {
 	s := sourceOf(f.spec, "", tree)
 	s.Part = part
@@ -68,8 +68,8 @@ func (f *files) in(name string) (fs.FS, string, *mount) {
 		if name == m.at {
 			return m.fsys, ".", m
 		}
-		if rest, ok := strings.CutPrefix(name, m.at+"/"); ok {
-			return m.fsys, rest, m
+		if inner, ok := strings.CutPrefix(name, m.at+"/"); ok {
+			return m.fsys, inner, m
 		}
 	}
 	return f.base, name, nil
@@ -93,10 +93,10 @@ func (f *files) Stat(name string) (fs.FileInfo, error) {
 	return fs.Stat(fsys, name)
 }
 
-// ReadFile implements [fs.ReadFileFS]; what a component reads counts.
+// ReadFile implements [fs.ReadFileFS]; it counts the values of each file.
 func (f *files) ReadFile(name string) ([]byte, error) {
-	fsys, rest, _ := f.in(name)
-	data, err := fs.ReadFile(fsys, rest)
+	fsys, inner, _ := f.in(name)
+	data, err := fs.ReadFile(fsys, inner)
 	if err == nil {
 		err = f.count(f.place(name).File, data)
 	}
@@ -105,10 +105,10 @@ func (f *files) ReadFile(name string) ([]byte, error) {
 
 // place returns the position of a file for messages.
 func (f *files) place(name string) object.Pos {
-	_, rest, m := f.in(name)
+	_, inner, m := f.in(name)
 	switch {
 	case m != nil:
-		name = object.FileOf(m.origin, rest)
+		name = object.FileOf(m.origin, inner)
 	case f.at.Root != nil:
 		name = f.at.Root.Display(name)
 	default:
@@ -119,12 +119,12 @@ func (f *files) place(name string) object.Pos {
 
 // position returns the position of a line and a column of a file.
 func (f *files) position(name string, line, column int) object.Pos {
-	at := f.place(name)
-	return object.Pos{File: at.File, Line: line, Column: column}
+	pos := f.place(name)
+	return object.Pos{File: pos.File, Line: line, Column: column}
 }
 
-// source returns the provenance of the files that a component reads: that of the source that holds
-// them, or else of the files of the project.
+// source returns the provenance of the files that a component reads: the provenance of the source
+// that holds them, or else of the files of the project.
 func (f *files) source(module evaluate.Module) render.Source {
 	for i, s := range f.sources {
 		if s.Part == "" {
@@ -133,4 +133,21 @@ func (f *files) source(module evaluate.Module) render.Source {
 		}
 	}
 	return render.Source{Spec: f.spec, Origin: source.TypePath + ":" + f.dir, Digest: module.Digest}
+}
+
+// nearest returns a hint that asks for the folder or the file that a name, which does not exist,
+// may have meant. It returns "" if no name is near.
+func nearest(files fs.FS, name string, folder bool) string {
+	for _, err := fs.Stat(files, path.Dir(name)); err != nil && name != "."; _, err = fs.Stat(files, path.Dir(name)) {
+		name = path.Dir(name)
+		folder = true
+	}
+	entries, _ := fs.ReadDir(files, path.Dir(name)) // A folder that cannot be read has no suggestion.
+	var known []string
+	for _, e := range entries {
+		if e.IsDir() == folder {
+			known = append(known, path.Join(path.Dir(name), e.Name()))
+		}
+	}
+	return object.DidYouMean(name, known)
 }

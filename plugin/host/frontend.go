@@ -15,16 +15,16 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// frontEnd makes the specs of one form of documents. Mistakes are added to those of the load.
+// frontEnd makes the specs of one form of documents. Mistakes are added to the mistakes of the load.
 type frontEnd interface {
-	// references are the modules and files that are to be fetched before its specs are built.
+	// references returns the modules and files that are to be fetched before its specs are built.
 	references() []reference
-	// build adds the specs without mistakes to the request. The error ends the load: it is that of
-	// ctx or of a limit.
+	// build adds the specs without mistakes to the request. The error ends the load: it comes from
+	// ctx or from a limit.
 	build(ctx context.Context, b *builder) error
 }
 
-// planning is what front ends choose and decode their documents by.
+// planning holds the facts by which front ends choose and decode their documents.
 type planning struct {
 	found
 	docs      documents
@@ -32,7 +32,7 @@ type planning struct {
 	variables *variables
 }
 
-// builder adds specs to a request, of what was planned and fetched.
+// builder adds planned specs to a request, once their modules are fetched.
 type builder struct {
 	planning
 	// shared are the policies of the project, and policies the same for evaluation.
@@ -42,20 +42,20 @@ type builder struct {
 	request render.Request
 	// read are the files that components read, by their names in positions.
 	read map[string]bool
-	// unplaced are the specs without a namespace, unless the project or the caller names one.
+	// unplaced are the specs without a namespace, unless the project or the caller sets it.
 	unplaced []string
 }
 
 // build fetches what the front ends need, and builds their specs. The argument complete is true if
 // the policies of the project are known. It returns the references to servers.
 func (b *builder) build(ctx context.Context, fronts []frontEnd, complete bool) ([]Reference, error) {
-	all := referencesOf(b.shared)
+	references := referencesOf(b.shared)
 	for _, f := range fronts {
 		if complete {
-			all = append(all, f.references()...)
+			references = append(references, f.references()...)
 		}
 	}
-	err := b.modules.fetch(ctx, all)
+	err := b.modules.fetch(ctx, references)
 	if err != nil {
 		return nil, err
 	}
@@ -75,19 +75,19 @@ func (b *builder) build(ctx context.Context, fronts []frontEnd, complete bool) (
 	slices.SortStableFunc(b.request.Specs, func(a, b render.Spec) int {
 		return strings.Compare(a.Evaluate.Spec, b.Evaluate.Spec)
 	})
-	return b.modules.references(all), nil
+	return b.modules.references(references), nil
 }
 
 // add adds the spec of a Transform to the request, and charges for it.
-func (b *builder) add(ctx context.Context, s render.Spec, of spec.Transform) error {
+func (b *builder) add(ctx context.Context, s render.Spec, t spec.Transform) error {
 	err := b.opts.charge(ctx, sizeOf(s))
 	if err != nil {
 		return err
 	}
-	s.AllowSecretsPos = of.AllowSecretsPos
-	b.loosen(&s, of.PolicyOverrides)
+	s.AllowSecretsPos = t.AllowSecretsPos
+	b.loosen(&s, t.PolicyOverrides)
 	b.request.Specs = append(b.request.Specs, s)
-	b.request.AllowSecrets[of.Name] = of.AllowSecrets
+	b.request.AllowSecrets[t.Name] = t.AllowSecrets
 	return nil
 }
 
@@ -99,14 +99,15 @@ func (b *builder) loosen(s *render.Spec, overrides []spec.PolicyOverride) {
 		return
 	}
 	for _, o := range overrides {
-		e := document.Mistake(o.Pos, o.Path, "render the folder of its "+spec.ProjectFile, "no project is rendered, and so there is no policy %q to loosen", o.Policy)
+		const format = "no project is rendered, and so there is no policy %q to loosen"
+		e := document.Mistake(o.Pos, o.Path, "render the folder of its "+spec.ProjectFile, format, o.Policy)
 		e.Severity = object.SeverityWarning
 		b.Errs = append(b.Errs, e)
 	}
 }
 
-// context returns the context of a spec. The argument namespace is "" if it names none. In a
-// preview, the namespace is that of the preview, and the request keeps the one in whose place it is.
+// context returns the context of a spec. The argument namespace is "" if the spec has no namespace.
+// In a preview, the namespace of the preview replaces it, and the request records both.
 func (b *builder) context(name, namespace, environment string) object.Context {
 	if namespace == "" && !b.settings.placed {
 		b.unplaced = append(b.unplaced, name)
@@ -115,19 +116,19 @@ func (b *builder) context(name, namespace, environment string) object.Context {
 	if b.request.Preview.ID == "" {
 		return out
 	}
-	own, err := b.request.Preview.Enter(out.Namespace)
+	previewed, err := b.request.Preview.Enter(out.Namespace)
 	if err != nil {
 		b.Errs = append(b.Errs, object.AsErrors(err, object.StageSpec)...)
 		return out
 	}
-	out.Namespace = own
+	out.Namespace = previewed
 	return out
 }
 
-// policySources returns the provenance of the policies of a spec: those of the project, then its
-// own.
-func (b *builder) policySources(name string, own []use) (out []render.Source) {
-	for _, u := range slices.Concat(b.shared, own) {
+// policySources returns the provenance of the policies of a spec: of the policies of the project,
+// then of its own.
+func (b *builder) policySources(name string, policies []use) (out []render.Source) {
+	for _, u := range slices.Concat(b.shared, policies) {
 		if tree, ok := b.modules.trees[u.key]; ok {
 			out = append(out, sourceOf(name, u.policy.Name, tree))
 		}
@@ -138,8 +139,8 @@ func (b *builder) policySources(name string, own []use) (out []render.Source) {
 // isComponent reports whether t is built without a module.
 func isComponent(t spec.Transform) bool { return t.Component.Kind != object.KindNone }
 
-// sizeOf returns how many bytes a spec adds to a request and to its encoding, roughly. An input
-// has each alias as often as it is used, and each spec has all policies.
+// sizeOf returns the bytes that a spec adds to a request and to its encoding, roughly. An input has
+// each alias as often as it is used, and each spec has all policies.
 func sizeOf(s render.Spec) int64 {
 	const use = 600
 	size := use + s.Evaluate.Input.Size()
@@ -158,7 +159,7 @@ type use struct {
 	policy spec.Policy
 }
 
-// usesOf returns the modules of policies. It returns false if one is no reference to a module,
+// usesOf returns the modules of policies. It returns false if a policy does not refer to a module,
 // which has been reported.
 func usesOf(m *modules, policies []spec.Policy) ([]use, bool) {
 	var out []use
@@ -188,8 +189,8 @@ func joined(a, b []evaluate.Policy) []evaluate.Policy {
 	return slices.Concat(a, b)
 }
 
-// evaluatePolicies returns policies in the form that evaluate takes. It returns false if one could
-// not be fetched, which is reported.
+// evaluatePolicies returns policies in the form that evaluate takes. It returns false if a policy
+// could not be fetched, which is reported.
 func evaluatePolicies(m *modules, uses []use) ([]evaluate.Policy, bool) {
 	var out []evaluate.Policy
 	complete := true

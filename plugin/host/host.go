@@ -22,9 +22,9 @@ type Host struct {
 	// Fetchers fetch modules by the type of their reference (git, oci, …); they win over
 	// the built-in types.
 	Fetchers map[string]source.Fetcher
-	// Embedded finds the modules in the binary, for the type embedded; nil knows none.
+	// Embedded finds the modules in the binary, for the type embedded; nil finds no module.
 	Embedded func(name string) (fs.FS, bool)
-	// EmbeddedNames are the names that Embedded knows, to suggest one.
+	// EmbeddedNames are the names that Embedded knows, for suggestions.
 	EmbeddedNames []string
 	// Complete adds to a module the modules that it depends on; with nil only imports
 	// from cue.mod/pkg resolve.
@@ -38,18 +38,18 @@ type Host struct {
 type Options struct {
 	// FS is read instead of the disk where it is set: documents, values, CRDs,
 	// source files of workloads, modules of the type path and the lock. Nothing is
-	// read outside of it then. Links in it are those of fs.ReadLinkFS, and are
-	// followed as on disk. It must not change, and be safe for concurrent use.
+	// read outside of it then. Links are read by fs.ReadLinkFS, and followed as on
+	// disk. It must not change, and be safe for concurrent use.
 	FS fs.FS
-	// Args are files, directories and "-" for Stdin; "." where there are none, and no
-	// Documents either.
+	// Args are files, directories and "-" for Stdin; "." where there are neither Args nor
+	// Documents.
 	Args []string
 	// Documents are files that the caller has read. Their names are like Args: paths in
 	// them are relative to the folder of the name.
 	Documents []spec.File
 	// Specs are Components that the caller has made, whose paths are relative to Dir; they are
-	// loaded as folders are that are components by themselves. No folder is searched where there
-	// are some and no Args.
+	// loaded like folders that are components by themselves. With Specs and without Args, no
+	// folder is searched.
 	Specs []spec.Transform
 	// Hidden are texts that no message may show, such as values of Secrets in Specs.
 	Hidden []string
@@ -68,58 +68,57 @@ type Options struct {
 	// Held are files, relative to Dir, whose documents Stdin has: they are not read.
 	Held []string
 	// Name is the name of the spec where Args is a folder of a CUE package without a
-	// document, converted to a DNS label; where it is "", the name is that of the folder,
-	// and "app" for the root, or the name of the chart there.
+	// document, converted to a DNS label; where it is "", it is the name of the folder, and
+	// "app" for the root, or the name of the chart there.
 	Name string
-	// Expressions are what is rendered of each such CUE package in place of all of it.
+	// Expressions are rendered of each such CUE package in place of all of it.
 	Expressions []string
-	// Environment is the environment of the project whose overlays apply; "" is none.
+	// Environment is the environment of the project whose overlays apply; "" applies no
+	// environment.
 	Environment string
-	// Installation is what the project is built for; it chooses the environment where Environment is
-	// "". The zero value is none.
+	// Installation chooses the environment where Environment is "". Its zero value does not.
 	Installation Installation
-	// Preview is the name of the preview that is rendered, by the rules of the project; "" is
-	// none.
+	// Preview is the name of the preview that is rendered, by the rules of the project; with ""
+	// no preview is rendered.
 	Preview string
 	// Values are YAML or JSON files that overlay the inputs, in order: FILE holds the
 	// input of the only spec, or a map of inputs by the name of the spec where there are
-	// several; SPEC:FILE holds that of one spec. A file called *.cue is CUE, and its field
-	// values is what it holds.
+	// several; SPEC:FILE holds the input of that spec. A file called *.cue is CUE, with the input
+	// in its field values.
 	Values []string
 	// Evaluator evaluates Values in CUE and bundles of Timoni; nil refuses them.
 	Evaluator evaluate.Evaluator
 	// Set are single values that overlay the inputs last, in order: [SPEC:]PATH=VALUE, see
 	// [spec.ParseSet]. SPEC may be omitted where there is one spec.
 	Set []string
-	// HelmSet are the same in the syntax of Helm for values of charts; those of the flag --set
-	// that are for other specs are added to Set.
+	// HelmSet are the same in the syntax of Helm for values of charts; values of the flag --set
+	// for other specs are added to Set.
 	HelmSet []spec.HelmSet
 	// Overrides are the same in the syntax of Score, after Set, see [spec.ParseOverride].
 	Overrides []string
 	// Runtime are values of the attributes @timoni(runtime:TYPE:NAME) of modules and
 	// bundles, in order: NAME=VALUE, or a FILE of YAML or JSON with a map of them; or the
-	// runtime of a bundle, a FILE of CUE in place of the one beside the bundle.
+	// runtime of a bundle, a FILE of CUE in place of the runtime beside the bundle.
 	Runtime []string
-	// LookupRuntime is asked for the names of such attributes that have no value; nil
-	// knows none.
+	// LookupRuntime looks up such attributes that have no value; nil finds no value.
 	LookupRuntime func(name string) (string, bool)
 	// EnvFiles are files of variables for workloads (${NAME}), in the syntax of docker
-	// compose, in order; they win over those that the project declares.
+	// compose, in order; they win over the files that the project declares.
 	EnvFiles []string
-	// VariablesFromEnv are names that LookupEnv is asked for; they win over EnvFiles.
+	// VariablesFromEnv are names that LookupEnv looks up; they win over EnvFiles.
 	VariablesFromEnv []string
 	LookupEnv        func(name string) (string, bool)
 	// Variables are single variables, NAME=VALUE, which win over all others.
 	Variables []string
 	// Images are images of containers of workloads: IMAGE and SPEC=IMAGE for containers
-	// without an image of their own (image: .), SPEC/CONTAINER=IMAGE for any.
+	// without an image of their own (image: .), SPEC/CONTAINER=IMAGE for any container.
 	Images []string
 	// Context wins over project and environment; "" means not given.
 	Context spec.Context
 	// CRDs are directories and files of CustomResourceDefinitions to check
 	// against.
 	CRDs []string
-	// Emit are the options of the output. Name defaults to that of the project, Dialect to
+	// Emit are the options of the output. Name defaults to the name of the project, Dialect to
 	// Context.Engine, then to the engine of the project, then to plain.
 	Emit emit.Options
 	// Limits bound the evaluation of each spec.
@@ -129,25 +128,36 @@ type Options struct {
 	AllowEmpty bool
 	// SkipSchemas skips the schema check.
 	SkipSchemas bool
-	// Charge, if set, is called with how many bytes documents, inputs and modules take,
+	// Charge, if set, is called with the bytes that documents, inputs and modules take,
 	// roughly, and with 0 now and then; it may wait for room. Its error ends the load. It
 	// is never called after the end of ctx.
 	Charge func(ctx context.Context, bytes int64) error
 }
 
-// Installation is what a host needs of the Installation that a project is built for.
+// Installation has the fields of the Installation that a project is built for.
 type Installation struct {
-	// File is where it is written, for messages.
+	// File is the name of its file, for messages.
 	File string
 	// Name is its metadata.name, which environments list among their clusters.
 	Name string
-	// Environment is the one that it names; "" leaves the choice to the project.
+	// Environment is the environment that it names; "" leaves the choice to the project.
 	Environment string
 }
 
 // Project returns the options of the discovery.
 func (o Options) Project() project.Options {
-	return project.Options{FS: o.FS, Args: o.Args, Documents: o.Documents, Specs: o.Specs, Dir: o.Dir, Root: o.Root, Stdin: o.Stdin, Held: o.Held, AllowEmpty: o.AllowEmpty, Values: o.Values}
+	return project.Options{
+		FS:         o.FS,
+		Args:       o.Args,
+		Documents:  o.Documents,
+		Specs:      o.Specs,
+		Dir:        o.Dir,
+		Root:       o.Root,
+		Stdin:      o.Stdin,
+		Held:       o.Held,
+		AllowEmpty: o.AllowEmpty,
+		Values:     o.Values,
+	}
 }
 
 // charge calls Charge within ctx, which ends a load without one too.

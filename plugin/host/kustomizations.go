@@ -20,16 +20,16 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// maxRemoteRounds is how deep remote bases may refer to further ones.
+// maxRemoteRounds limits the depth at which remote bases refer to further bases.
 const maxRemoteRounds = 16
 
-// kustomizationFiles finds the files of a kustomization, and fetches what it refers to until
-// nothing is missing.
+// kustomizationFiles finds the files of a kustomization, and fetches its references until nothing is
+// missing.
 func kustomizationFiles(ctx context.Context, c *spec.Component, f *files) ([]string, error) {
 	c.Kustomize.Remotes = map[string]string{}
 	c.Kustomize.Charts = map[string]string{}
 
-	// What was fetched may refer to more.
+	// A base that was fetched may refer to more.
 	for range maxRemoteRounds {
 		found, err := kustomize.Collect(f, f.dir, *c, f.position)
 		if err != nil || len(found.Remotes)+len(found.Charts) == 0 {
@@ -43,14 +43,17 @@ func kustomizationFiles(ctx context.Context, c *spec.Component, f *files) ([]str
 			for _, text := range r.Refs {
 				refs = append(refs, spec.CueRef{Type: spec.RefType(r.Type), Ref: text, Pos: r.Pos, RefPos: r.Pos, TypePos: r.Pos})
 			}
-			wanted = append(wanted, part{name: r.URL, refs: refs, to: func(at string) { c.Kustomize.Remotes[r.URL] = path.Join(at, r.Path) }})
+			mounted := func(folder string) { c.Kustomize.Remotes[r.URL] = path.Join(folder, r.Path) }
+			wanted = append(wanted, part{name: r.URL, refs: refs, mounted: mounted})
 		}
 		for _, chart := range found.Charts {
 			ref, _ := chartOf(helmChart(chart))
 			key := spec.ChartKey(chart.Repo, chart.Name, chart.Version)
-			wanted = append(wanted, part{name: "chart " + chart.Name, refs: []spec.CueRef{ref}, to: func(at string) { c.Kustomize.Charts[key] = at }})
+			mounted := func(folder string) { c.Kustomize.Charts[key] = folder }
+			wanted = append(wanted, part{name: "chart " + chart.Name, refs: []spec.CueRef{ref}, mounted: mounted})
 		}
-		// An engine does not change what it was given.
+
+		// Maps that an engine was given do not change: new entries go into copies.
 		c.Kustomize.Remotes = maps.Clone(c.Kustomize.Remotes)
 		c.Kustomize.Charts = maps.Clone(c.Kustomize.Charts)
 		if err := f.fetch(ctx, wanted); err != nil {
@@ -62,7 +65,7 @@ func kustomizationFiles(ctx context.Context, c *spec.Component, f *files) ([]str
 	}}
 }
 
-// explain adds to the error of a path that leaves the root what the root is.
+// explain adds a description of the root to the error of a path that leaves it.
 func (f *files) explain(err error) error {
 	var errs object.Errors
 	if f.at.Root == nil || !errors.As(err, &errs) {
@@ -76,25 +79,25 @@ func (f *files) explain(err error) error {
 	return errs
 }
 
-// helmChart returns a chart of a kustomization as that of a component.
+// helmChart returns a chart of a kustomization as the chart of a component.
 func helmChart(c kustomize.Chart) spec.Helm {
-	at := func(text string) spec.Text { return spec.Text{Text: text, Pos: c.Pos} }
-	h := spec.Helm{Chart: at(c.Name), Repo: at(c.Repo), Version: at(c.Version)}
+	textAt := func(text string) spec.Text { return spec.Text{Text: text, Pos: c.Pos} }
+	h := spec.Helm{Chart: textAt(c.Name), Repo: textAt(c.Repo), Version: textAt(c.Version)}
 	if strings.HasPrefix(c.Repo, "oci://") {
-		h.Chart = at(strings.TrimSuffix(c.Repo, "/") + "/" + c.Name)
-		h.Repo = at("")
+		h.Chart = textAt(strings.TrimSuffix(c.Repo, "/") + "/" + c.Name)
+		h.Repo = textAt("")
 	}
 	return h
 }
 
 // part is a tree that is wanted for a component.
 type part struct {
-	// name is that of its provenance.
+	// name is its name in the provenance.
 	name string
-	// refs are tried in order, until one is found.
+	// refs are tried in order, until a tree is found.
 	refs []spec.CueRef
-	// to gets the folder of the tree, or the file where it is one alone.
-	to func(at string)
+	// mounted is called with the folder of the tree, or with its only file.
+	mounted func(name string)
 }
 
 // fetch fetches trees and mounts them.
@@ -104,7 +107,7 @@ func (f *files) fetch(ctx context.Context, wanted []part) error {
 	open := slices.Repeat([]bool{true}, len(wanted))
 	var errs object.Errors
 	for try := 0; slices.Contains(open, true); try++ {
-		var all []reference
+		var pending []reference
 		for i, p := range wanted {
 			if !open[i] {
 				continue
@@ -114,10 +117,10 @@ func (f *files) fetch(ctx context.Context, wanted []part) error {
 			found[i] = w
 			open[i] = ok
 			if ok {
-				all = append(all, w)
+				pending = append(pending, w)
 			}
 		}
-		if err := f.modules.fetch(ctx, all); err != nil {
+		if err := f.modules.fetch(ctx, pending); err != nil {
 			return err
 		}
 		for i, p := range wanted {
@@ -127,7 +130,7 @@ func (f *files) fetch(ctx context.Context, wanted []part) error {
 		}
 	}
 
-	// What was fetched is mounted, and its path goes into the kustomization.
+	// A tree that was fetched is mounted, and its path goes into the kustomization.
 	for i, p := range wanted {
 		tree, ok := f.modules.trees[found[i].key]
 		if err := f.modules.errs[found[i].key]; err != nil || !ok {
@@ -137,11 +140,11 @@ func (f *files) fetch(ctx context.Context, wanted []part) error {
 			continue
 		}
 		f.addSource(p.name, tree)
-		at := f.mount(strconv.Itoa(len(f.mounts)), tree)
+		folder := f.mount(strconv.Itoa(len(f.mounts)), tree)
 		if p.refs[0].Type == kustomize.TypeHTTP {
-			at = path.Join(at, only(tree))
+			folder = path.Join(folder, only(tree))
 		}
-		p.to(at)
+		p.mounted(folder)
 	}
 	return errs.Err()
 }

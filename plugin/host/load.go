@@ -20,15 +20,15 @@ import (
 // Parallel and Progress.
 type Loaded struct {
 	Request render.Request
-	// Name is that of the project, or that of its directory where it has none.
+	// Name is the name of the project, or else of its directory.
 	Name string
-	// Project is the project with the environment laid over its context; the
-	// zero value where there is none.
+	// Project is the project with the environment laid over its context; it may be the zero
+	// value.
 	Project spec.Project
-	// Environment is the one that is laid over it; "" is none.
+	// Environment is the environment that is laid over it, or "".
 	Environment string
-	// References are what the documents refer to and was fetched from servers, sorted by their
-	// place.
+	// References are the references of documents that were fetched from servers, sorted by
+	// their place.
 	References []Reference
 	// NotRendered are files of plain manifests that a search found beside the specs, sorted.
 	NotRendered []string
@@ -44,17 +44,17 @@ type Loaded struct {
 	Texts map[string][]byte
 }
 
-// ErrNoSpec is the error of a project without a spec; Options.AllowEmpty accepts one.
+// ErrNoSpec is the error of a project without a spec, unless Options.AllowEmpty is set.
 var ErrNoSpec = errors.New("the project has no spec")
 
 // Load finds the specs that opts name, applies the overlays, and fetches the modules.
 //
-// Errors in some files do not hide those in others: while at least one spec is complete,
-// all errors are in Loaded.Request.Mistakes, and the render finds more and fails with
-// all of them. Where no spec is left to render, the error is an object.Errors with every
-// error, or wraps that of ctx; Texts is set even then.
+// Errors in some files do not hide errors in others: while at least one spec is complete, all errors
+// are in Loaded.Request.Mistakes, and the render finds more and fails with all of them. Where no
+// spec is left to render, the error is an object.Errors with every error, or wraps the error of ctx;
+// Texts is set even then.
 func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
-	// What is there, as it is written.
+	// The documents are parsed as they are written.
 	f, docs, err := h.discover(ctx, opts)
 	if err != nil {
 		return Loaded{}, err
@@ -70,7 +70,7 @@ func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 		return Loaded{}, err
 	}
 
-	// What the project and the options say of them.
+	// The project and the options add to them.
 	s := readSettings(f, docs)
 	readOverlays(ctx, f, docs, s.overlays)
 	docs = addLogins(f, docs, s)
@@ -91,12 +91,20 @@ func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 		return Loaded{}, f.Ended()
 	}
 
-	// What nothing uses, and what nothing renders, was meant for something.
+	// Values that nothing uses, and files that nothing renders, were meant for something.
 	f.runtime.reportUnused(f.Discovery, !s.overlays.NamesIncomplete && f.Errs.Err() == nil)
-	rest := unrendered(b)
+	unrenderedFiles := unrendered(b)
 	out := Loaded{
-		Request: b.request, Name: s.name(), Project: s.project, Environment: f.opts.Environment, References: references, Texts: textsOf(plan),
-		NotRendered: rest.NotRendered, Nested: rest.Nested, NotApplied: rest.NotApplied, Unplaced: b.unplaced,
+		Request:     b.request,
+		Name:        s.name(),
+		Project:     s.project,
+		Environment: f.opts.Environment,
+		References:  references,
+		Texts:       textsOf(plan),
+		NotRendered: unrenderedFiles.NotRendered,
+		Nested:      unrenderedFiles.Nested,
+		NotApplied:  unrenderedFiles.NotApplied,
+		Unplaced:    b.unplaced,
 	}
 	out.Request.CRDs = f.CRDs(opts.CRDs)
 	out.Request.Broken = brokenSpecs(plan, out.Request.Specs)
@@ -160,8 +168,8 @@ func reportEmpty(p planning, req render.Request) {
 	if len(req.Specs) > 0 || p.opts.AllowEmpty || p.Errs.Err() != nil {
 		return
 	}
-	if at := p.settings.project.Pos; at.IsValid() {
-		p.Fail(at, "add Transforms or Workloads to its folder, or name files in spec.specs", ErrNoSpec)
+	if pos := p.settings.project.Pos; pos.IsValid() {
+		p.Fail(pos, "add Transforms or Workloads to its folder, or name files in spec.specs", ErrNoSpec)
 		return
 	}
 	for _, file := range p.Files {
@@ -169,24 +177,24 @@ func reportEmpty(p planning, req render.Request) {
 	}
 }
 
-// unrendered returns what is in the folders of specs and is not rendered, but for what a spec
-// refers to, and reports what is likely a mistake.
+// unrendered returns the files in the folders of specs that are not rendered, except files that a
+// spec refers to, and reports files that are likely a mistake.
 func unrendered(b *builder) project.Rest {
 	used := map[project.Location]bool{}
 	for key := range b.modules.trees {
 		used[project.Location{Root: key.root, Dir: path.Join(key.Ref.Ref, key.Path)}] = true
 	}
-	for _, t := range b.docs.Transforms { // One with a mistake was not fetched.
-		at := b.Location(t.CueRef.Pos.File)
-		used[project.Location{Root: at.Root, Dir: path.Join(at.Dir, t.CueRef.Ref)}] = true
+	for _, t := range b.docs.Transforms { // A module was not fetched if its Transform has a mistake.
+		location := b.Location(t.CueRef.Pos.File)
+		used[project.Location{Root: location.Root, Dir: path.Join(location.Dir, t.CueRef.Ref)}] = true
 	}
 	return b.Unrendered(b.docs, used, b.read)
 }
 
-// brokenSpecs returns the specs that are not in the request, and reports dependencies of theirs
-// that do not exist. The graph reports those of the other specs.
+// brokenSpecs returns the specs that are not in the request, and reports their dependencies that do
+// not exist. The graph reports the dependencies of the other specs.
 func brokenSpecs(p planning, specs []render.Spec) []string {
-	// Names of specs are known, also of those with mistakes.
+	// The names of all specs are known, also of specs with mistakes.
 	complete := make(map[string]bool, len(specs))
 	for _, s := range specs {
 		complete[s.Evaluate.Spec] = true
@@ -213,7 +221,8 @@ func brokenSpecs(p planning, specs []render.Spec) []string {
 			case p.settings.overlays.NamesIncomplete:
 				broken[d.Name] = true
 			case !complete[t.Name]:
-				p.FailAt(d.Pos, object.Fields("spec", "dependsOn"), p.Suggest(d.Name, p.settings.overlays.Names), fmt.Errorf("there is no spec %q", d.Name))
+				hint := p.Suggest(d.Name, p.settings.overlays.Names)
+				p.FailAt(d.Pos, object.Fields("spec", "dependsOn"), hint, fmt.Errorf("there is no spec %q", d.Name))
 			}
 		}
 	}

@@ -22,7 +22,7 @@ import (
 
 // lower makes specs of documents and files of other forms: workloads of compose files and the
 // like, Transforms of bundles, and Components of folders whose CUE makes no objects. The error is
-// that of ctx.
+// the error of ctx.
 func lower(ctx context.Context, f found, docs documents, vars *variables) (documents, error) {
 	docs = lowerSources(f, docs, vars)
 	docs, err := lowerBundles(ctx, f, docs)
@@ -32,7 +32,7 @@ func lower(ctx context.Context, f found, docs documents, vars *variables) (docum
 	return lowerPackages(ctx, f, docs)
 }
 
-// lowerSources adds the workloads and Gateways that documents of front ends become.
+// lowerSources adds the workloads and Gateways of documents of front ends.
 func lowerSources(f found, docs documents, vars *variables) documents {
 	if len(docs.Sources) == 0 {
 		return docs
@@ -59,15 +59,21 @@ func lowerSources(f found, docs documents, vars *variables) documents {
 	p, _ := docs.OneProject()
 	config, _ := p.Workloads(f.opts.Environment)
 	for _, doc := range docs.Sources {
-		made, errs := frontend.Of(doc.Kind).Compile(doc, surroundings{found: f, file: doc.Pos.File, declared: object.SortedKeys(p.Environments), config: config, variables: vars})
+		compiled, errs := frontend.Of(doc.Kind).Compile(doc, surroundings{
+			found:     f,
+			file:      doc.Pos.File,
+			declared:  object.SortedKeys(p.Environments),
+			config:    config,
+			variables: vars,
+		})
 		f.Errs = append(f.Errs, errs...)
 		docs.Incomplete = docs.Incomplete || errs.Err() != nil
-		for _, w := range made.Workloads {
+		for _, w := range compiled.Workloads {
 			if isFirst(w.Name, w.NamePos) {
 				docs.Workloads = append(docs.Workloads, w)
 			}
 		}
-		for _, g := range made.Gateways {
+		for _, g := range compiled.Gateways {
 			if isFirst(g.Name, g.NamePos) {
 				docs.Transforms = append(docs.Transforms, g)
 			}
@@ -150,7 +156,7 @@ func lowerPackages(ctx context.Context, f found, docs documents) (documents, err
 	return docs, nil
 }
 
-// makesNothing reports whether a CUE package is no module of a known flavour and makes no objects.
+// makesNothing reports whether a CUE package is not a module of a known flavour and makes no objects.
 // The render reports mistakes in it.
 func makesNothing(ctx context.Context, f found, t spec.Transform) bool {
 	w, ok := f.modules.reference(t.CueRef, nil)
@@ -167,8 +173,8 @@ func makesNothing(ctx context.Context, f found, t spec.Transform) bool {
 	return err == nil && result.Flavour == evaluate.FlavourPlain && len(result.Nodes) == 0
 }
 
-// lowerBundles makes every instance of the bundles a Transform, and the clusters of their
-// runtime environments of the project. The error is that of ctx.
+// lowerBundles makes every instance of the bundles a Transform, and the clusters of their runtime
+// environments of the project. The error is the error of ctx.
 func lowerBundles(ctx context.Context, f found, docs documents) (documents, error) {
 	for _, b := range f.Bundles {
 		if f.opts.Evaluator == nil {
@@ -193,11 +199,11 @@ func lowerBundles(ctx context.Context, f found, docs documents) (documents, erro
 	return docs, nil
 }
 
-// addLogins adds the workloads of the oauth2-proxies that Gateways need. Their policies, schemas and
-// network are those of all workloads.
+// addLogins adds the workloads of the oauth2-proxies that Gateways need. They have the policies,
+// schemas and network of all workloads.
 func addLogins(f found, docs documents, s settings) documents {
-	// A Gateway may need one in this environment only. Mistakes in it are reported when its spec is
-	// built, and rendered.
+	// A Gateway may need a proxy in this environment only. Mistakes in the Gateway are reported when
+	// its spec is built, and rendered.
 	known := len(f.Errs)
 	var gateways []*gateway.Gateway
 	for _, t := range docs.Transforms {
@@ -223,30 +229,32 @@ func addLogins(f found, docs documents, s settings) documents {
 }
 
 // isolate adds the spec that isolates the namespace of the environment, if the project wants that.
-// Its objects are made like those of all specs: policies and schemas count, and an object that is
-// there twice is an error.
+// Its objects are made like the objects of all specs: policies and schemas count, and an object that
+// is there twice is an error.
 func isolate(f found, docs documents, s settings) documents {
-	// The isolation needs a namespace that somebody chose, and a name of its own.
+	// The isolation needs a namespace that the user chose, and a name of its own.
 	i := s.project.Environments[f.opts.Environment].Isolation
 	if !i.Pos.IsValid() {
 		return docs
 	}
-	at := object.Fields("spec", "environments", f.opts.Environment, "isolation")
+	field := object.Fields("spec", "environments", f.opts.Environment, "isolation")
 	switch {
 	case !s.placed:
-		f.FailAt(i.Pos, at, "write context: {namespace: …} beside it", errors.New("no namespace is named, which it is for"))
+		f.FailAt(i.Pos, field, "write context: {namespace: …} beside it", errors.New("no namespace is named, which it is for"))
 		return docs
 	case slices.Contains(s.overlays.Names, isolation.Name):
-		f.FailAt(i.Pos, at, "rename that spec", fmt.Errorf("a spec is called %q, which is the name of the one that makes the objects of it", isolation.Name))
+		err := fmt.Errorf("a spec is called %q, which is the name of the one that makes the objects of it", isolation.Name)
+		f.FailAt(i.Pos, field, "rename that spec", err)
 		return docs
 	}
 
 	// Workloads whose network has no policies cannot call anything then.
 	policies, err := s.project.Workloads(f.opts.Environment)
 	allowed := slices.Contains(policies.Policies, "kubernetes") || slices.Contains(policies.Policies, "cilium")
-	if i.DefaultDeny && len(docs.Workloads) > 0 && err == nil && !allowed {
+	hasWorkloads := err == nil && len(docs.Workloads) > 0
+	if i.DefaultDeny && hasWorkloads && !allowed {
 		f.Errs = append(f.Errs, &object.Error{
-			Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: i.DenyPos, Path: at.Append(object.Field("defaultDeny")).String(),
+			Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: i.DenyPos, Path: field.Append(object.Field("defaultDeny")).String(),
 			Err:  errors.New("workloads make no NetworkPolicy that allows their calls, and the names that they look up"),
 			Hint: "write workloads: {network: {policies: [kubernetes]}} beside it",
 		})

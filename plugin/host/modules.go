@@ -28,27 +28,27 @@ import (
 	sourcemodules "github.com/ropewalk/ropewalk/source/modules"
 )
 
-// parallelFetches is how many modules are fetched at once.
+// parallelFetches limits the modules that are fetched at once.
 const parallelFetches = 8
 
 // reference is a reference to a module.
 type reference struct {
 	ref spec.CueRef
-	// path is that of the reference in its document.
+	// path is the path of the reference in its document.
 	path object.Path
 	// key is equal for references to the same module.
 	key module
-	// neededBy is the place of what needs a module that no document refers to, such as the first
-	// of the workloads; the zero value where there is none.
+	// neededBy is the position of the first workload, for a module that no document refers to;
+	// it may be the zero value.
 	neededBy object.Pos
 }
 
 // module identifies a module in one run.
 type module struct {
 	source.Ref
-	// root is where a path begins, nil for other types.
+	// root is the root of a path, nil for other types.
 	root *project.Root
-	// files says that it is no module: nothing is completed.
+	// files says that it is not a module: nothing is completed.
 	files bool
 }
 
@@ -56,7 +56,7 @@ type module struct {
 type modules struct {
 	host      Host
 	discovery *project.Discovery
-	// configMaps are those of the documents, for references of their type.
+	// configMaps are the ConfigMaps among the documents, for references of their type.
 	configMaps []spec.Manifest
 	// trees and errs are by module, once everything is fetched.
 	trees map[module]source.Tree
@@ -68,7 +68,7 @@ type modules struct {
 	charge func(ctx context.Context, bytes int64) error
 }
 
-// newModules returns modules of which none is fetched yet.
+// newModules returns modules before any fetch.
 func newModules(h Host, d *project.Discovery, configMaps []spec.Manifest, charge func(context.Context, int64) error) *modules {
 	return &modules{
 		host: h, discovery: d, configMaps: configMaps, charge: charge,
@@ -77,9 +77,9 @@ func newModules(h Host, d *project.Discovery, configMaps []spec.Manifest, charge
 }
 
 // reference resolves a reference of a document, as far as that needs no fetch. It returns false if
-// it is no reference to a module, which has been reported.
+// it does not refer to a module, which has been reported.
 func (m *modules) reference(ref spec.CueRef, p object.Path) (reference, bool) {
-	// A type that is not available is reported with those that are.
+	// A type that is not available is reported with the available types.
 	w := reference{ref: ref, path: p}
 	if ref.Type == "" || ref.Ref == "" {
 		return w, false
@@ -107,10 +107,10 @@ func (m *modules) reference(ref spec.CueRef, p object.Path) (reference, bool) {
 		w.key.Verify = source.Verify{Provider: ref.Verify.Provider, Secret: ref.Verify.SecretRef}
 	}
 	if ref.Type == spec.RefPath && m.host.Fetchers[string(spec.RefPath)] == nil {
-		at := m.discovery.Location(ref.Pos.File)
-		w.key.root = at.Root
+		location := m.discovery.Location(ref.Pos.File)
+		w.key.root = location.Root
 		if !path.IsAbs(ref.Ref) {
-			w.key.Ref.Ref = path.Join(at.Dir, ref.Ref)
+			w.key.Ref.Ref = path.Join(location.Dir, ref.Ref)
 		}
 	}
 	return w, true
@@ -118,26 +118,26 @@ func (m *modules) reference(ref spec.CueRef, p object.Path) (reference, bool) {
 
 // types returns the types of references that resolve.
 func (m *modules) types() []string {
-	all := map[string]bool{}
+	names := map[string]bool{}
 	for _, t := range reftype.All() {
 		if !t.Remote {
-			all[t.Name] = true
+			names[t.Name] = true
 		}
 	}
 	for name := range m.host.Fetchers {
-		all[name] = true
+		names[name] = true
 	}
-	return object.SortedKeys(all)
+	return object.SortedKeys(names)
 }
 
 // fetch fetches every module once, several at a time. The result does not depend on
 // their order.
-func (m *modules) fetch(ctx context.Context, all []reference) error {
+func (m *modules) fetch(ctx context.Context, references []reference) error {
 	var keys []module
-	known := map[module]int{}
-	for _, w := range all {
-		if _, twice := known[w.key]; !twice {
-			known[w.key] = len(keys)
+	indexes := map[module]int{}
+	for _, w := range references {
+		if _, twice := indexes[w.key]; !twice {
+			indexes[w.key] = len(keys)
 			keys = append(keys, w.key)
 		}
 	}
@@ -182,7 +182,7 @@ func (m *modules) complete(ctx context.Context, key module) (tree source.Tree, e
 	return tree, m.charge(ctx, treeSize(tree.FS))
 }
 
-// treeSize returns how many bytes a tree takes, roughly.
+// treeSize returns the bytes that a tree takes, roughly.
 func treeSize(tree fs.FS) (size int64) {
 	const file = 300
 	_ = fs.WalkDir(tree, ".", func(_ string, e fs.DirEntry, err error) error {
@@ -259,26 +259,19 @@ func (m *modules) tree(w reference) (source.Tree, bool) {
 	return source.Tree{}, false
 }
 
-// nearest returns a hint that asks for the folder or the file that a name, which does not exist,
-// may have meant. It returns "" if none is near.
-func nearest(files fs.FS, name string, folder bool) string {
-	for _, err := fs.Stat(files, path.Dir(name)); err != nil && name != "."; _, err = fs.Stat(files, path.Dir(name)) {
-		name = path.Dir(name)
-		folder = true
-	}
-	entries, _ := fs.ReadDir(files, path.Dir(name)) // What cannot be read has no suggestion.
-	var known []string
-	for _, e := range entries {
-		if e.IsDir() == folder {
-			known = append(known, path.Join(path.Dir(name), e.Name()))
-		}
-	}
-	return object.DidYouMean(name, known)
-}
-
 // module returns a module in the form that evaluate takes.
 func (m *modules) module(w reference, tree source.Tree, tags map[string]string) evaluate.Module {
-	out := evaluate.Module{FS: tree.FS, Digest: tree.Digest, Dir: tree.Dir, Label: tree.Origin, Tags: tags, Pos: w.ref.Pos, Version: tree.Version}
+	out := evaluate.Module{
+		FS:      tree.FS,
+		Digest:  tree.Digest,
+		Dir:     tree.Dir,
+		Label:   tree.Origin,
+		Tags:    tags,
+		Pos:     w.ref.Pos,
+		Version: tree.Version,
+	}
+
+	// A module of a server is foreign, and so is a module that needs other modules.
 	switch w.ref.Type {
 	case spec.RefPath, spec.RefInline, spec.RefConfigMap, spec.RefEmbedded:
 		out.Foreign = sourcemodules.Depends(tree)
@@ -288,6 +281,8 @@ func (m *modules) module(w reference, tree source.Tree, tags map[string]string) 
 	if tag, _, ok := strings.Cut(tree.Revision, "@"); ok && out.Version == "" && w.ref.Type == spec.RefType(reftype.OCI) {
 		out.Version = tag
 	}
+
+	// Positions lead to the user's own files.
 	switch {
 	case w.key.root != nil:
 		holds := above(path.Join(w.key.Ref.Ref, w.key.Path), tree.Dir)
@@ -304,10 +299,10 @@ func (m *modules) module(w reference, tree source.Tree, tags map[string]string) 
 }
 
 // positionsOnce returns the positions of the files of a module, which its specs share.
-func (m *modules) positionsOnce(key module, of func() map[string]evaluate.Source) map[string]evaluate.Source {
+func (m *modules) positionsOnce(key module, read func() map[string]evaluate.Source) map[string]evaluate.Source {
 	out, known := m.positions[key]
 	if !known {
-		out = of()
+		out = read()
 		m.positions[key] = out
 	}
 	return out
@@ -318,7 +313,7 @@ func (m *modules) positionsOnce(key module, of func() map[string]evaluate.Source
 // it.
 func displayed(root *project.Root, folder string, tree source.Tree) map[string]evaluate.Source {
 	out := map[string]evaluate.Source{}
-	// What cannot be read is found by evaluation.
+	// The evaluation reports files that cannot be read.
 	_ = fs.WalkDir(tree.FS, ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -403,16 +398,16 @@ func (m *modules) sources(name string) map[string]evaluate.Source {
 	return out
 }
 
-// Reference is a reference of a document, with what it leads to.
+// Reference is a reference of a document, with the tree that was fetched for it.
 type Reference struct {
 	source.Ref
 	Tree source.Tree
 	// Pos is the place of its text.
 	Pos object.Pos
-	// Version is the place of the version where that is a field of its own; the zero value
-	// elsewhere.
+	// Version is the place of the version where the version is a field of its own, else the zero
+	// value.
 	Version object.Pos
-	// Digest is the place of the digest beside the version; the zero value where there is none.
+	// Digest is the place of the digest beside the version, else the zero value.
 	Digest object.Pos
 	// Module says that it is a module, and not files of a component.
 	Module bool
@@ -420,14 +415,21 @@ type Reference struct {
 
 // references returns the references to servers that were fetched. Dependencies of charts, remote
 // bases of kustomizations and dependencies of modules of CUE are in no document, and are left out.
-func (m *modules) references(all []reference) (out []Reference) {
-	for _, w := range all {
+func (m *modules) references(refs []reference) (out []Reference) {
+	for _, w := range refs {
 		kind, _ := reftype.Of(w.key.Type)
 		tree, ok := m.trees[w.key]
 		if !ok || m.errs[w.key] != nil || !kind.Remote {
 			continue
 		}
-		out = append(out, Reference{Ref: w.key.Ref, Tree: tree, Pos: w.ref.RefPos, Version: w.ref.VersionPos, Digest: w.ref.DigestPos, Module: !w.key.files})
+		out = append(out, Reference{
+			Ref:     w.key.Ref,
+			Tree:    tree,
+			Pos:     w.ref.RefPos,
+			Version: w.ref.VersionPos,
+			Digest:  w.ref.DigestPos,
+			Module:  !w.key.files,
+		})
 	}
 	slices.SortStableFunc(out, func(a, b Reference) int { return a.Pos.Compare(b.Pos) })
 	return out

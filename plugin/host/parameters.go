@@ -22,13 +22,13 @@ type Parameter struct {
 	Spec string
 	// Input is its declaration in the module. It is required only while it has no value.
 	evaluate.Input
-	// Value is that of the overlays, else that of the spec, else the default of the
-	// module; KindNone where there is none.
+	// Value comes from the overlays, else from the spec, else from the default of the module;
+	// KindNone where no value is set.
 	Value object.Value
 }
 
-// Parameters returns the inputs of the specs, spec by spec, in the order of their paths: those of
-// their modules, and of workloads the images of their containers.
+// Parameters returns the inputs of the specs, spec by spec, in the order of their paths: the inputs
+// of their modules, and the images of the containers of workloads.
 //
 // A module that cannot be described, because it is broken, hangs or exceeds the deadline
 // of ctx, does not hide the others: the error lists each of them.
@@ -44,8 +44,9 @@ func (l Loaded) Parameters(ctx context.Context, e evaluate.Evaluator) ([]Paramet
 			errs = append(errs, ctx.Err())
 			break
 		}
-		// Nothing of the spec is in the request, so that all specs of a module share one
-		// cached result.
+
+		// Nothing of the spec is in the request, so that all specs of a module share a cached
+		// result.
 		m := s.Evaluate.Module
 		inputs, err := evaluate.Describe(ctx, e, evaluate.Subject{
 			Module: evaluate.Module{FS: m.FS, Foreign: m.Foreign, Digest: m.Digest, Dir: m.Dir, Tags: m.Tags}, Limits: s.Evaluate.Limits,
@@ -61,23 +62,23 @@ func (l Loaded) Parameters(ctx context.Context, e evaluate.Evaluator) ([]Paramet
 	return out, errors.Join(errs...)
 }
 
-// parameter joins an input with its value in the spec. The argument all has the inputs of its
+// parameter joins an input with its value in the spec. The argument declared has the inputs of its
 // module.
-func parameter(s evaluate.Request, in evaluate.Input, all []evaluate.Input) Parameter {
-	p := Parameter{Spec: s.Spec, Input: in}
-	if in.Default != "" {
-		// What was JSON is always a value.
-		p.Value, _ = spec.ParseValue(spec.File{Name: s.Spec, Data: []byte(in.Default)})
+func parameter(s evaluate.Request, input evaluate.Input, declared []evaluate.Input) Parameter {
+	p := Parameter{Spec: s.Spec, Input: input}
+	if input.Default != "" {
+		// JSON is always a value.
+		p.Value, _ = spec.ParseValue(spec.File{Name: s.Spec, Data: []byte(input.Default)})
 	}
-	if own, found := s.Input.Lookup(in.Path); found == len(in.Path) && own.Kind != object.KindNone {
-		p.Value = own
+	if value, found := s.Input.Lookup(input.Path); found == len(input.Path) && value.Kind != object.KindNone {
+		p.Value = value
 		p.Required = false
 	}
 	if p.Value.Kind == object.KindMap {
 		// Fields that are inputs of their own are listed once.
 		p.Value.Members = slices.DeleteFunc(slices.Clone(p.Value.Members), func(m object.Member) bool {
-			at := in.Path.Append(object.Field(m.Name))
-			return slices.ContainsFunc(all, func(other evaluate.Input) bool {
+			at := input.Path.Append(object.Field(m.Name))
+			return slices.ContainsFunc(declared, func(other evaluate.Input) bool {
 				return len(other.Path) >= len(at) && slices.Equal(other.Path[:len(at)], at)
 			})
 		})

@@ -22,9 +22,9 @@ const moduleFolder = "cue.mod"
 // Provisioners are the modules that provision the resources of workloads.
 type Provisioners struct {
 	// Workloads are the settings of the project for workloads, and its provisioners in
-	// the order in which they are tried, the embedded ones last.
+	// the order in which they are tried, the embedded module last.
 	Workloads render.Workloads
-	// Context is that of a workload, without a name.
+	// Context is the context of a workload, without a name.
 	Context object.Context
 	// Check is a request without specs, by which the objects that are made are checked.
 	Check render.Request
@@ -32,16 +32,16 @@ type Provisioners struct {
 	Texts map[string][]byte
 }
 
-// Provisioners finds the modules of provisioners at the one argument of opts: a
-// project, with its environment, or a module of provisioners, which no project needs to
-// reference yet and which is tried before the embedded one. Without an argument there is
-// only the embedded one, unless the working directory is a project.
+// Provisioners finds the modules of provisioners at the argument of opts: a project, with its
+// environment, or a module of provisioners, which no project needs to reference yet and which is
+// tried before the embedded module. Without an argument there is only the embedded module, unless
+// the working directory is a project.
 //
-// Errors in the project's specs are ignored. The error is an object.Errors, or wraps that
-// of ctx; Texts is set even then.
+// Errors in the project's specs are ignored. The error is an object.Errors, or wraps the error of
+// ctx; Texts is set even then.
 func (h Host) Provisioners(ctx context.Context, opts Options) (Provisioners, error) {
 	// The project is read, but for its specs.
-	f, own, err := h.provisionersAt(opts)
+	f, named, err := h.provisionersAt(opts)
 	if err != nil {
 		return Provisioners{}, err
 	}
@@ -52,11 +52,11 @@ func (h Host) Provisioners(ctx context.Context, opts Options) (Provisioners, err
 	f.Errs = append(f.Errs, object.AsErrors(err, object.StageSpec)...)
 
 	// The modules, in the order in which they are tried.
-	all := slices.Concat(own, config.Provisioners, []spec.NamedModule{embeddedProvisioners()})
-	references := make([]reference, 0, len(all))
-	for i, m := range all {
-		at := object.Fields("spec", "workloads", "provisioners").Append(object.Index(i), object.Field("cueRef"))
-		if w, ok := f.modules.reference(m.CueRef, at); ok {
+	candidates := slices.Concat(named, config.Provisioners, []spec.NamedModule{embeddedProvisioners()})
+	references := make([]reference, 0, len(candidates))
+	for i, m := range candidates {
+		field := object.Fields("spec", "workloads", "provisioners").Append(object.Index(i), object.Field("cueRef"))
+		if w, ok := f.modules.reference(m.CueRef, field); ok {
 			w.neededBy = firstWorkload(docs)
 			references = append(references, w)
 		}
@@ -85,7 +85,7 @@ func (h Host) Provisioners(ctx context.Context, opts Options) (Provisioners, err
 	for i, w := range references {
 		if tree, ok := f.modules.tree(w); ok {
 			out.Workloads.Provisioners = append(out.Workloads.Provisioners, render.Provisioners{
-				Name: all[i].Name, Pos: all[i].Pos, Module: f.modules.module(w, tree, nil),
+				Name: candidates[i].Name, Pos: candidates[i].Pos, Module: f.modules.module(w, tree, nil),
 			})
 		}
 	}
@@ -103,36 +103,36 @@ func (h Host) provisionersAt(opts Options) (planning, []spec.NamedModule, error)
 	if len(opts.Args) > 0 {
 		arg = opts.Args[0]
 	}
-	var own []spec.NamedModule
+	var named []spec.NamedModule
 	switch {
 	case d.Places.HasFile(arg, spec.ProjectFile) || !d.Places.IsFolder(arg):
 		d.FindArg(arg)
 	case len(opts.Args) == 0:
 	case d.Places.HasFile(arg, moduleFolder):
 		if m, ok := d.Module(arg); ok {
-			own = append(own, m)
+			named = append(named, m)
 		}
 	default:
 		d.Fail(object.Pos{File: arg}, "pass a folder with "+spec.ProjectFile+" or "+moduleFolder,
 			errors.New("no project and no module of provisioners in this folder"))
 	}
 
-	// A compose file has workloads, whose names are those of specs.
+	// A compose file has workloads, whose names are also names of specs.
 	f, docs := h.parse(d, opts)
-	if len(docs.Sources) > 0 { // Their names are those of specs.
+	if len(docs.Sources) > 0 {
 		docs = lowerSources(f, docs, variablesOf(f, docs))
 	}
 	out := planning{found: f, docs: docs, settings: readSettings(f, docs)}
-	if at := out.settings.project.Pos; at.IsValid() {
+	if pos := out.settings.project.Pos; pos.IsValid() {
 		// Errors of specs are reported where they are rendered.
-		f.Errs = ofFile(f.Errs, at.File)
+		f.Errs = ofFile(f.Errs, pos.File)
 	}
-	return out, own, nil
+	return out, named, nil
 }
 
-// ofFile returns the errors in one file, and those without a position.
-func ofFile(all object.Errors, file string) (out object.Errors) {
-	for _, e := range all {
+// ofFile returns the errors in a file, and the errors without a position.
+func ofFile(errs object.Errors, file string) (out object.Errors) {
+	for _, e := range errs {
 		if e.Pos.File == file || e.Pos.Line == 0 {
 			out = append(out, e)
 		}
@@ -149,7 +149,7 @@ func embeddedProvisioners() spec.NamedModule {
 }
 
 // addProvisioners adds the modules of provisioners to the request, and returns the provenance of
-// these and of the policies of the project. It returns false if one could not be fetched.
+// these and of the policies of the project. It returns false if a module could not be fetched.
 func (w *workloadFrontEnd) addProvisioners(b *builder) (sources []render.Source, complete bool) {
 	sources = b.policySources("", nil)
 	complete = true

@@ -22,20 +22,20 @@ import (
 
 // runtime are the values of @timoni(runtime:TYPE:NAME) attributes that the caller gives.
 type runtime struct {
-	// values are by name; those that were given by themselves, not in a file, are in
-	// order in given, and must be of use.
+	// values are by name. The names of single values, which are not in a file, are in given in
+	// their order, and must be of use.
 	values map[string]string
 	given  []string
-	// listed are those of files, with their positions.
+	// listed are the values of files, with their positions.
 	listed []object.Member
 	lookup func(name string) (string, bool)
-	// definition is the runtime of a bundle; its Name is "" where the caller gives none.
+	// definition is the runtime of a bundle; its Name is "" where the caller gives no runtime.
 	definition spec.File
 	// asked are the names of all attributes so far.
 	asked map[string]bool
-	// attributes are the names in modules by their digest: many specs may share one.
+	// attributes are the names in modules by their digest: many specs may share a module.
 	attributes map[string][]string
-	// texts are all values so far: where they come from they may be secret.
+	// texts are all values so far, which may be secret.
 	texts []string
 }
 
@@ -61,8 +61,9 @@ func readRuntime(d *project.Discovery, opts Options) *runtime {
 		// Anything else is a file of values, or of CUE.
 		pos := object.Pos{File: "--runtime " + path.Clean(arg)}
 		if strings.Contains(arg, "=") {
-			// What follows the sign may be a secret.
-			d.Fail(object.Pos{File: "--runtime"}, "", fmt.Errorf("what begins with %q is not a name: expected NAME=VALUE or FILE", regexp.MustCompile(`^[\w.-]*`).FindString(name)))
+			// The text behind the sign may be a secret.
+			beginning := regexp.MustCompile(`^[\w.-]*`).FindString(arg)
+			d.Fail(object.Pos{File: "--runtime"}, "", fmt.Errorf("what begins with %q is not a name: expected NAME=VALUE or FILE", beginning))
 			continue
 		}
 		file, err := d.Places.ReadNamed(arg)
@@ -112,7 +113,7 @@ func (r *runtime) readFile(d *project.Discovery, file spec.File) {
 	for _, m := range v.Members {
 		switch m.Value.Kind {
 		case object.KindString, object.KindNumber, object.KindBool:
-			// As it is written: 1.10 and 01234 are texts where a bundle wants one.
+			// Values stay as they are written: 1.10 and 01234 are texts where a bundle wants texts.
 			r.values[m.Name] = m.Value.Written()
 			r.listed = append(r.listed, m)
 		default:
@@ -180,7 +181,7 @@ func (r *runtime) overTags(tags map[string]string, tree source.Tree) map[string]
 
 // attributes returns the names in the CUE files of a tree, each once.
 func attributes(tree fs.FS) []string {
-	all := map[string]bool{}
+	names := map[string]bool{}
 	// A tree is in memory, and was read when it was fetched: there are no errors.
 	_ = fs.WalkDir(tree, ".", func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() || path.Ext(name) != ".cue" {
@@ -188,11 +189,11 @@ func attributes(tree fs.FS) []string {
 		}
 		data, err := fs.ReadFile(tree, name)
 		for _, name := range evaluate.RuntimeNames(data) {
-			all[name] = true
+			names[name] = true
 		}
 		return err
 	})
-	return object.SortedKeys(all)
+	return object.SortedKeys(names)
 }
 
 // hasKey reports whether a map has a key.

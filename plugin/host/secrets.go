@@ -47,9 +47,8 @@ func Secrets(file spec.File) (map[string]map[string][]byte, error) {
 	return out, errs.Sorted().Err()
 }
 
-// addSecrets adds what no message may show of all that was read: the values of the runtime, and
-// what is under sensitive names in documents, values and options, whether they can be read
-// or not.
+// addSecrets adds all texts that no message may show: the values of the runtime, and values under
+// sensitive names in documents, values and options, whether they can be read or not.
 func addSecrets(p planning, into *object.Secrets) {
 	// Values of the runtime and of variables may all be secret.
 	for _, text := range p.runtime.texts {
@@ -72,7 +71,7 @@ func addSecrets(p planning, into *object.Secrets) {
 	}
 	for _, arg := range args {
 		into.AddText(arg)
-		// What follows the name of a secret may be the secret, whatever else is meant by it.
+		// The text behind the name of a secret may be the secret, whatever else is meant by it.
 		path, _, _ := strings.Cut(arg, "=")
 		target := spec.SetTarget(arg)
 		if len(target) >= len(path) {

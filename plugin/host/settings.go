@@ -30,17 +30,17 @@ const (
 	DefaultClusterDomain = "cluster.local"
 )
 
-// settings are what the project says in the environment of a render, with what the options say
-// over it.
+// settings are the settings of the project in the environment of a render, with the options laid
+// over them.
 type settings struct {
 	// project has the context of its specs, of which every field is set.
 	project spec.Project
 	// placed is set where the project or the options name a namespace for all specs.
 	placed  bool
 	preview preview.Rules
-	// inputs are those of the environment, by spec.
+	// inputs are the inputs in the environment, by spec.
 	inputs map[string]spec.Input
-	// overlays are what the options lay over inputs.
+	// overlays are the values that the options lay over inputs.
 	overlays *project.Overlays
 }
 
@@ -52,16 +52,17 @@ func readSettings(f found, docs documents) settings {
 	refuseStray(f, p)
 	p.Environments = withSources(p.Environments, docs.Sources)
 
-	// Overlays are of specs, by name. A spec that could not be read may be the one that is meant.
-	overlays := f.Overlays(project.Names(docs.Documents), docs.Incomplete || f.Missed || len(f.Files)+len(docs.Packages)+len(f.Bundles) == 0)
+	// Overlays are for specs, by name. A name may belong to a spec that could not be read.
+	hasNoSpecs := len(f.Files)+len(docs.Packages)+len(f.Bundles) == 0
+	overlays := f.Overlays(project.Names(docs.Documents), docs.Incomplete || f.Missed || hasNoSpecs)
 	context, inputs, err := p.Overlay(f.opts.Environment, overlays.Names)
 	for _, e := range object.AsErrors(err, object.StageSpec) {
 		if !overlays.NamesIncomplete || !strings.Contains(e.Path, ".inputs.") {
 			f.Errs = append(f.Errs, e)
 		}
 	}
-	_, known := p.Environments[f.opts.Environment]
-	overlays.Incomplete = f.opts.Environment != "" && !known
+	_, isDeclared := p.Environments[f.opts.Environment]
+	overlays.Incomplete = f.opts.Environment != "" && !isDeclared
 
 	// The options win over both.
 	checkContext(f, f.opts.Context)
@@ -73,18 +74,18 @@ func readSettings(f found, docs documents) settings {
 	return out
 }
 
-// chooseEnvironment returns the environment of a render: the one that the options name, or for an
-// Installation the one that it names, or else the one that has it among its clusters. An
-// environment that lists clusters is for no other one.
+// chooseEnvironment returns the environment of a render: the environment that the options or the
+// Installation name, or else the environment that has the Installation among its clusters. An
+// environment that lists clusters is for no other cluster.
 func chooseEnvironment(f found, docs documents) string {
 	i := f.opts.Installation
 	if i.Name == "" {
 		return f.opts.Environment
 	}
-	p, _ := docs.OneProject() // Its mistakes are those of readSettings.
+	p, _ := docs.OneProject() // readSettings reports its mistakes.
 	listed := environmentsFor(p.Environments, i.Name)
 
-	// What the Installation names has to be what the project says.
+	// The Installation and the project must agree.
 	if i.Environment != "" {
 		clusters := p.Environments[i.Environment].Clusters
 		switch {
@@ -114,11 +115,11 @@ func chooseEnvironment(f found, docs documents) string {
 }
 
 // environmentsFor returns the environments that have an Installation among their clusters, sorted.
-// One that has its very name comes before those with a pattern: eu-1 before eu-*.
-func environmentsFor(all map[string]spec.Environment, installation string) []string {
+// The name of the Installation comes before a pattern: eu-1 before eu-*.
+func environmentsFor(environments map[string]spec.Environment, installation string) []string {
 	var exact, matching []string
-	for _, name := range object.SortedKeys(all) {
-		clusters := all[name].Clusters
+	for _, name := range object.SortedKeys(environments) {
+		clusters := environments[name].Clusters
 		fits := func(c spec.Text) bool { ok, _ := path.Match(c.Text, installation); return ok }
 		switch {
 		case slices.ContainsFunc(clusters, func(c spec.Text) bool { return c.Text == installation }):
@@ -143,40 +144,40 @@ func refuseStray(f found, p spec.Project) {
 	}
 }
 
-// withSources returns the environments of a project with those that documents of front ends have
-// overrides for.
+// withSources returns the environments of a project, with the environments for which documents of
+// front ends have overrides.
 func withSources(own map[string]spec.Environment, sources []spec.Document) map[string]spec.Environment {
-	all := maps.Clone(own)
+	merged := maps.Clone(own)
 	for _, doc := range sources {
 		environments := frontend.Of(doc.Kind).Environments
 		if environments == nil {
 			continue
 		}
-		if all == nil {
-			all = map[string]spec.Environment{}
+		if merged == nil {
+			merged = map[string]spec.Environment{}
 		}
 		for name, workloads := range environments(doc) {
-			e, known := all[name]
+			e, known := merged[name]
 			if !known {
 				e = spec.Environment{Name: name, Pos: doc.Pos}
 			}
-			// What the project says about secrets stands alone.
-			if _, own := e.Workloads.Get("secrets"); !own && workloads.Kind != object.KindNone {
+			// The project alone decides about secrets.
+			if _, hasSecrets := e.Workloads.Get("secrets"); !hasSecrets && workloads.Kind != object.KindNone {
 				e.Workloads = workloads.Merge(e.Workloads)
 			}
-			all[name] = e
+			merged[name] = e
 		}
 	}
-	return all
+	return merged
 }
 
 // readOverlays reads the values that the options give for specs.
-func readOverlays(ctx context.Context, f found, docs documents, to *project.Overlays) {
+func readOverlays(ctx context.Context, f found, docs documents, overlays *project.Overlays) {
 	if f.opts.Evaluator != nil {
-		to.CUE = func(file string, data []byte) (object.Value, error) { return f.opts.evaluateValues(ctx, file, data) }
+		overlays.CUE = func(file string, data []byte) (object.Value, error) { return f.opts.evaluateValues(ctx, file, data) }
 	}
-	to.Charts = valuesOfCharts(docs)
-	to.Read(f.opts.Values, append(to.ReadHelm(f.opts.HelmSet), f.opts.Set...), f.opts.Overrides)
+	overlays.Charts = valuesOfCharts(docs)
+	overlays.Read(f.opts.Values, append(overlays.ReadHelm(f.opts.HelmSet), f.opts.Set...), f.opts.Overrides)
 }
 
 // evaluateValues evaluates a values file in CUE.
@@ -207,7 +208,7 @@ func valuesOfCharts(docs documents) map[string]string {
 	return out
 }
 
-// checkContext checks the context of the caller as that of a project is checked.
+// checkContext checks the context of the caller like the context of a project.
 func checkContext(f found, c spec.Context) {
 	if c.KubeVersion != "" {
 		if _, ok := spec.ParseKubeVersion(c.KubeVersion); !ok {
@@ -240,18 +241,19 @@ func withDefaults(c spec.Context, name dialect.Name) spec.Context {
 	}.Merge(c)
 }
 
-// previewOf returns the rules of the preview that is rendered. They are the zero value if none is.
+// previewOf returns the rules of the preview that is rendered, or the zero value.
 func previewOf(f found, docs documents, p spec.Project) preview.Rules {
 	id := f.opts.Preview
-	at := object.Pos{File: "--preview " + id}
+	pos := object.Pos{File: "--preview " + id}
 	err := spec.CheckPreview(id)
 	switch {
 	case id == "":
 	case err != nil:
-		f.Fail(at, "", err)
+		f.Fail(pos, "", err)
 	case !p.Previews.Pos.IsValid():
 		if !docs.Incomplete {
-			f.Fail(at, "add previews: {namespace: \"${namespace}-pr-${preview}\"} to the spec of "+spec.ProjectFile, errors.New("the project declares no previews"))
+			hint := "add previews: {namespace: \"${namespace}-pr-${preview}\"} to the spec of " + spec.ProjectFile
+			f.Fail(pos, hint, errors.New("the project declares no previews"))
 		}
 	case !slices.ContainsFunc(f.Errs, func(e *object.Error) bool { return strings.HasPrefix(e.Path, "spec.previews") }):
 		return preview.Rules{ID: id, Previews: p.Previews}
@@ -259,9 +261,9 @@ func previewOf(f found, docs documents, p spec.Project) preview.Rules {
 	return preview.Rules{}
 }
 
-// context returns the context of a spec outside of a preview; namespace is "" if it names none. A
-// name or a namespace that is malformed has been reported, and is not reported again at each
-// object.
+// context returns the context of a spec outside of a preview; namespace is "" if the spec has no
+// namespace. A name or a namespace that is malformed has been reported, and is not reported again at
+// each object.
 func (s settings) context(name, namespace, environment string) object.Context {
 	c := s.project.Context
 	namespace = cmp.Or(namespace, c.Namespace)
@@ -277,8 +279,8 @@ func (s settings) context(name, namespace, environment string) object.Context {
 	}
 }
 
-// name returns the name of the render: that of the project, or that of its only spec. The name of
-// its folder would differ between checkouts, and the same request gives the same bytes everywhere.
+// name returns the name of the render: the name of the project, or of its only spec. The name of its
+// folder would differ between checkouts, and the same request gives the same bytes everywhere.
 func (s settings) name() string {
 	switch {
 	case s.project.Name != "":

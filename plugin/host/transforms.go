@@ -28,7 +28,7 @@ type moduleSpec struct {
 	policies []use
 }
 
-// planModules takes the Transforms that are no components. Transforms with a mistake are left out,
+// planModules takes the Transforms that are not components. Transforms with a mistake are left out,
 // and mistakes are reported.
 func planModules(p planning) frontEnd {
 	out := moduleFrontEnd{docs: p.docs}
@@ -36,16 +36,17 @@ func planModules(p planning) frontEnd {
 		if isComponent(t) {
 			continue
 		}
-		at := t.RefPath()
+		field := t.RefPath()
 		switch {
 		case p.docs.Packages[t.Name]:
-			at = nil
+			field = nil
 		case t.Instance != nil:
-			at = t.Instance.Append(object.Field("module"))
+			field = t.Instance.Append(object.Field("module"))
 		}
 		policies, complete := usesOf(p.modules, t.Policies)
-		module, known := p.modules.reference(t.CueRef, at)
-		if known && complete && t.Name != "" && !t.InputUnsure && !p.settings.overlays.Incomplete {
+		module, isKnown := p.modules.reference(t.CueRef, field)
+		isSure := t.Name != "" && !t.InputUnsure && !p.settings.overlays.Incomplete
+		if isKnown && complete && isSure {
 			out.specs = append(out.specs, moduleSpec{t, module, policies})
 		}
 	}
@@ -84,15 +85,15 @@ func (m moduleFrontEnd) buildSpec(b *builder, s moduleSpec) (render.Spec, bool) 
 		return render.Spec{}, false
 	}
 
-	// A spec without an input misses what its module wants where it names the module.
+	// A required input of a spec without inputs is reported at the reference to the module.
 	input := s.Input
 	inputPath := s.InputPath()
 	input.Pos = cmp.Or(input.Pos, s.CueRef.Pos, s.Pos)
-	over := b.settings.inputs[s.Name].Value
-	if over.Kind == object.KindMap {
-		// What is missing is missing in the document, not in the environment.
+	overlay := b.settings.inputs[s.Name].Value
+	if overlay.Kind == object.KindMap {
+		// A missing input is reported in the document, not in the environment.
 		input.Kind = object.KindMap
-		input = input.Merge(over)
+		input = input.Merge(overlay)
 	}
 	switch {
 	case m.docs.Packages[s.Name]:

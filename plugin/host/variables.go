@@ -19,10 +19,10 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload"
 )
 
-// variables are those that workloads may refer to, ${NAME}.
+// variables are the variables that workloads may refer to, ${NAME}.
 type variables struct {
 	values map[string]string
-	// texts are the values that no message shows, also of those that another one replaces.
+	// texts are the values that no message shows, also values that were replaced later.
 	texts []string
 	// given are the options that name a single variable, which must be of use, by name.
 	given map[string]object.Pos
@@ -41,8 +41,8 @@ func (v *variables) set(name, value string) {
 // for other reasons too: paths of fields would not be readable without it.
 var words = regexp.MustCompile(`^/?[a-z]+(?:[-_./][a-z]+)*$`)
 
-// hide keeps a value out of all messages, unless it is of words and its name is not one of a
-// secret.
+// hide keeps a value out of all messages, unless it consists of words and its name is not the name
+// of a secret.
 func (v *variables) hide(name, value string) {
 	if object.SensitiveName(name) || !words.MatchString(value) {
 		v.texts = append(v.texts, value)
@@ -51,17 +51,22 @@ func (v *variables) hide(name, value string) {
 
 var variableName = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*$`)
 
-// readVariables reads the files that a project lists for its environment, those of the options,
-// the names that are taken from the environment of the process, and single values. Later ones win.
+// readVariables reads the files that a project lists for its environment, the files of the options,
+// the names that are taken from the environment of the process, and single values. Later values win.
 func readVariables(d *project.Discovery, opts Options, config spec.Workloads) *variables {
 	// Files come first.
-	v := &variables{values: map[string]string{}, given: map[string]object.Pos{}, used: map[string]bool{}, incomplete: config.VariablesIncomplete}
+	v := &variables{
+		values:     map[string]string{},
+		given:      map[string]object.Pos{},
+		used:       map[string]bool{},
+		incomplete: config.VariablesIncomplete,
+	}
 	for _, f := range config.EnvFiles {
-		at := d.Location(f.Pos.File)
+		location := d.Location(f.Pos.File)
 		name := f.Path
-		data, err := at.Read(name)
+		data, err := location.Read(name)
 		if err == nil {
-			name = at.Root.Display(path.Join(at.Dir, name))
+			name = location.Root.Display(path.Join(location.Dir, name))
 		}
 		v.addFile(d, spec.File{Name: name, Data: data}, f.Pos, err)
 	}
@@ -96,7 +101,7 @@ func readVariables(d *project.Discovery, opts Options, config spec.Workloads) *v
 		name, value, ok := strings.Cut(arg, "=")
 		if !ok || !variableName.MatchString(name) {
 			v.incomplete = true
-			// What was written may be a secret, whatever is missing.
+			// The argument may be a secret, whatever is missing.
 			d.Fail(object.Pos{File: "--var"}, "", errors.New("expected NAME=VALUE, with a NAME of A-Z, 0-9 and _"))
 			continue
 		}
@@ -106,7 +111,7 @@ func readVariables(d *project.Discovery, opts Options, config spec.Workloads) *v
 	return v
 }
 
-// addFile adds the variables of a file. The argument err is that of reading it.
+// addFile adds the variables of a file. The argument err is the error of reading it.
 func (v *variables) addFile(d *project.Discovery, file spec.File, pos object.Pos, err error) {
 	var errs object.Errors
 	values := map[string]string{}

@@ -26,21 +26,21 @@ import (
 type workloadFrontEnd struct {
 	documents []spec.Document
 	config    spec.Workloads
-	// defaults are those of the project in its environment.
+	// defaults are the defaults of the project in its environment.
 	defaults score.Defaults
 	// module makes the objects of all workloads, and provisioners are tried in their order; the
 	// policy of each is its name.
 	module       *reference
 	provisioners []use
-	// complete is false where one of these is no reference to a module.
+	// complete is false where a reference among these does not lead to a module.
 	complete bool
 }
 
-// planWorkloads takes the workloads, and the modules that they share: the one that makes their
-// objects, then the provisioners, the embedded ones last. Without a workload it takes only those
-// that the project names, so that mistakes in them are reported.
+// planWorkloads takes the workloads, and the modules that they share: the module that makes their
+// objects, then the provisioners, the embedded module last. Without a workload it takes only the
+// modules that the project names, so that mistakes in them are reported.
 func planWorkloads(p planning) frontEnd {
-	// Most errors were reported when the project was parsed; new ones are those of an environment
+	// Most errors were reported when the project was parsed; new errors come from an environment
 	// that contradicts the project.
 	config, err := p.settings.project.Workloads(p.opts.Environment)
 	if err != nil {
@@ -69,11 +69,11 @@ func planWorkloads(p planning) frontEnd {
 	out.complete = ok
 
 	// The embedded provisioners are tried last.
-	all := slices.Clone(config.Provisioners)
+	provisioners := slices.Clone(config.Provisioners)
 	if len(out.documents)+len(config.Config.Members) > 0 {
-		all = append(all, embeddedProvisioners())
+		provisioners = append(provisioners, embeddedProvisioners())
 	}
-	for i, m := range all {
+	for i, m := range provisioners {
 		w, ok := resolve(m.CueRef, at.Append(object.Field("provisioners"), object.Index(i), object.Field("cueRef")))
 		out.complete = out.complete && ok
 		out.provisioners = append(out.provisioners, use{reference: w, policy: spec.Policy{Name: m.Name, Pos: m.Pos}})
@@ -165,14 +165,15 @@ func (w *workloadFrontEnd) buildSpecs(ctx context.Context, b *builder) error {
 	return nil
 }
 
-// checkFile is the file of the embedded module for workloads that says what its input is.
+// checkFile is the file of the embedded module for workloads that declares its input.
 const checkFile = "input.cue"
 
-// withoutCheck returns the module for workloads without the check of its input, if it is the
-// embedded one: its input is made here and not by a user, and the check would be a fifth of the
-// time of a render of many workloads. The tests of the module hold it against the whole module.
+// withoutCheck returns the embedded module for workloads without the check of its input: its input
+// is made here and not by a user, and the check would be a fifth of the time of a render of many
+// workloads. The tests of the module compare both. Other modules are returned as they are.
 func (w *workloadFrontEnd) withoutCheck(m evaluate.Module) (evaluate.Module, error) {
-	if w.module.ref.Type != spec.RefEmbedded || w.module.ref.Ref != spec.DefaultWorkloadModule || m.FS == nil {
+	isEmbedded := w.module.ref.Type == spec.RefEmbedded && w.module.ref.Ref == spec.DefaultWorkloadModule
+	if !isEmbedded || m.FS == nil {
 		return m, nil
 	}
 	files, err := memfs.Over(m.FS, map[string][]byte{path.Join(m.Dir, checkFile): []byte("package workload\n")})
@@ -214,12 +215,12 @@ func (w *workloadFrontEnd) buildSpec(b *builder, doc spec.Document, images []*im
 	return out, true
 }
 
-// written returns a function that leads errors on a workload to what its author wrote, and to the
-// defaults of the project. It is nil if that is the workload itself.
+// written returns a function that leads errors on a workload to the document of its author, and to
+// the defaults of the project. It returns nil if the document is the workload itself.
 func (w *workloadFrontEnd) written(doc spec.Document) func(object.Errors) object.Errors {
 	author := doc.Written
-	if own := frontend.Of(doc.Kind).Written; own != nil {
-		author = own
+	if lead := frontend.Of(doc.Kind).Written; lead != nil {
+		author = lead
 	}
 	if w.defaults.Empty() {
 		return author
@@ -256,17 +257,19 @@ func overlaid(b *builder, doc spec.Document) object.Value {
 	return withMember(doc.Value, "spec", b.settings.overlays.Apply(doc.Name, body.Merge(b.settings.inputs[doc.Name].Value)))
 }
 
-// warnOfAdded warns of each container that the environment adds to a workload and that has the
-// name of one of the workload but for a slip: the slip would not be found otherwise.
+// warnOfAdded warns of each container that the environment adds to a workload under a name that
+// differs by a slip from the name of a container there: the slip would not be found otherwise.
 func warnOfAdded(b *builder, spec string, workload object.Value) {
 	const shortest, digits = 4, "0123456789" // app and api, and web1 and web2, are different on purpose.
-	own, _ := workload.Get("containers")
-	over, _ := b.settings.inputs[spec].Value.Get("containers")
-	for _, added := range over.Members {
-		if _, known := own.Get(added.Name); known || len(added.Name) < shortest || strings.ContainsAny(added.Name, digits) {
+	containers, _ := workload.Get("containers")
+	overlays, _ := b.settings.inputs[spec].Value.Get("containers")
+	for _, added := range overlays.Members {
+		_, isKnown := containers.Get(added.Name)
+		mayDiffer := len(added.Name) < shortest || strings.ContainsAny(added.Name, digits)
+		if isKnown || mayDiffer {
 			continue
 		}
-		for _, meant := range own.Members {
+		for _, meant := range containers.Members {
 			if object.Distance(added.Name, meant.Name) != 1 || strings.ContainsAny(meant.Name, digits) {
 				continue
 			}
@@ -300,7 +303,9 @@ func withMember(v object.Value, name string, value object.Value) object.Value {
 func decodeWorkload(b *builder, doc spec.Document, value object.Value) (workload.Source, bool) {
 	decoded, errs := score.Decode(score.Document{Value: value, Blocks: doc.Blocks, Last: doc.Last, Score: doc.Score})
 	b.Errs = append(b.Errs, errs...)
-	if doc.Name == "" || doc.Unsure || b.settings.overlays.Incomplete || errs.Err() != nil && decoded.Name.Value != doc.Name {
+	isUnsure := doc.Name == "" || doc.Unsure || b.settings.overlays.Incomplete
+	hasLostName := errs.Err() != nil && decoded.Name.Value != doc.Name
+	if isUnsure || hasLostName {
 		return workload.Source{}, false
 	}
 	if decoded.Name.Value != doc.Name {
@@ -327,7 +332,7 @@ func decodeWorkload(b *builder, doc spec.Document, value object.Value) (workload
 // read fails the render. It counts as empty, so that other errors of the workload are reported
 // too.
 func readFiles(b *builder, doc spec.Document, w *workload.Source) {
-	at := b.Location(doc.Pos.File)
+	location := b.Location(doc.Pos.File)
 	for _, c := range w.Spec.Containers {
 		for _, f := range c.Files {
 			if f.Source == nil {
@@ -337,11 +342,11 @@ func readFiles(b *builder, doc spec.Document, w *workload.Source) {
 			if _, known := w.Files[name]; known {
 				continue
 			}
-			data, err := at.Read(name)
+			data, err := location.Read(name)
 			if err != nil {
-				in := object.Fields("containers", c.Name, "files", f.Target, "source")
+				field := object.Fields("containers", c.Name, "files", f.Target, "source")
 				b.Errs = append(b.Errs, &object.Error{
-					Stage: object.StageSpec, Pos: f.Source.Pos, Path: append(doc.InputPath(), in...).String(),
+					Stage: object.StageSpec, Pos: f.Source.Pos, Path: append(doc.InputPath(), field...).String(),
 					Err: fmt.Errorf("source %q: %w", name, err),
 				})
 			}
@@ -350,7 +355,7 @@ func readFiles(b *builder, doc spec.Document, w *workload.Source) {
 	}
 }
 
-// image is one of Options.Images.
+// image is an entry of Options.Images.
 type image struct {
 	spec, container, image string
 	pos                    object.Pos
@@ -405,9 +410,9 @@ func refuseImages(b *builder, workloads []spec.Document) {
 
 // withImages sets the images of a workload's containers in its document.
 func withImages(v object.Value, doc spec.Document, images []*image) object.Value {
-	at := append(doc.InputPath(), object.Field("containers"))
-	containers, found := v.Lookup(at)
-	if found < len(at) || containers.Kind != object.KindMap {
+	field := append(doc.InputPath(), object.Field("containers"))
+	containers, found := v.Lookup(field)
+	if found < len(field) || containers.Kind != object.KindMap {
 		return v
 	}
 	for _, i := range images {
@@ -416,11 +421,15 @@ func withImages(v object.Value, doc spec.Document, images []*image) object.Value
 		}
 		for _, c := range containers.Members {
 			current, _ := c.Value.Get("image")
-			if i.container != "" && i.container != c.Name || i.container == "" && current.Text != "." {
+			isMeant := i.container == c.Name
+			if i.container == "" {
+				isMeant = current.Text == "."
+			}
+			if !isMeant {
 				continue
 			}
 			set := spec.Set{
-				Path: at.Append(object.Field(c.Name), object.Field("image")), Pos: i.pos,
+				Path: field.Append(object.Field(c.Name), object.Field("image")), Pos: i.pos,
 				Value: object.Value{Kind: object.KindString, Pos: i.pos, Text: i.image},
 			}
 			if next, err := set.Over(v); err == nil {
