@@ -44,6 +44,8 @@ func (f *flags) serve(ctx context.Context) error {
 			return fmt.Errorf("--require-fips: %w", err)
 		}
 	}
+
+	// The parts are made before the manager, which runs them.
 	connection, err := f.connection()
 	if err != nil {
 		return err
@@ -57,19 +59,20 @@ func (f *flags) serve(ctx context.Context) error {
 	if err == nil {
 		err = f.run(ctx, mgr, p, log)
 	}
-	// Workers end last: what is begun may need them while the manager drains.
+
+	// Workers end last: renders in progress may need them while the manager drains.
 	return errors.Join(err, p.close())
 }
 
-// connection returns how the API server is reached: from inside of the cluster, or as KUBECONFIG
-// says.
+// connection returns the connection to the API server: from inside of the cluster, or by KUBECONFIG.
 func (f *flags) connection() (*rest.Config, error) {
 	c, err := ctrl.GetConfig()
 	if err != nil {
 		return nil, fmt.Errorf("%w: run it in a cluster, or set KUBECONFIG", err)
 	}
 	c.UserAgent = flux.Name + "/" + process.CurrentRelease().Version
-	c.QPS, c.Burst = f.qps, max(f.burst, int(f.qps))
+	c.QPS = f.qps
+	c.Burst = max(f.burst, int(f.qps))
 	if f.qps == 0 {
 		c.QPS = -1
 	}
@@ -79,7 +82,7 @@ func (f *flags) connection() (*rest.Config, error) {
 // manager returns the manager, which watches the API server, takes part in the election of a
 // leader, and serves health and metrics.
 func (f *flags) manager(connection *rest.Config, log logr.Logger) (ctrl.Manager, error) {
-	// Watch only what the controller has rights to.
+	// Watch only objects that the controller has rights to.
 	watched := flux.Cache()
 	if err := f.narrow(&watched); err != nil {
 		return nil, err
@@ -108,7 +111,6 @@ func (f *flags) manager(connection *rest.Config, log logr.Logger) (ctrl.Manager,
 	if err != nil {
 		return nil, err
 	}
-
 	return mgr, addProbes(mgr, f.serves() || f.pivot.has(partPivot))
 }
 
@@ -118,14 +120,14 @@ func (f *flags) narrow(watched *cache.Options) error {
 		watched.DefaultNamespaces = map[string]cache.Config{f.namespace: {}}
 	}
 	if namespaces := f.argocdNamespaces; len(namespaces) > 0 && !slices.Contains(namespaces, "*") {
-		// The controller has no rights to look at others.
+		// The controller has no rights to look at other namespaces.
 		app := &unstructured.Unstructured{}
-		in := map[string]cache.Config{}
+		allowed := map[string]cache.Config{}
 		app.SetGroupVersionKind(schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Application"})
 		for _, name := range namespaces {
-			in[name] = cache.Config{}
+			allowed[name] = cache.Config{}
 		}
-		watched.ByObject[app] = cache.ByObject{Namespaces: in}
+		watched.ByObject[app] = cache.ByObject{Namespaces: allowed}
 	}
 	if f.watch.LabelSelector == "" {
 		return nil
@@ -138,8 +140,8 @@ func (f *flags) narrow(watched *cache.Options) error {
 	return nil
 }
 
-// knownKinds returns a cache without limits for kinds that the cluster does not have: those of Flux
-// do not exist if Argo CD delivers, and nothing watches them then.
+// knownKinds returns a cache without limits for kinds that the cluster does not have: the kinds of
+// Flux do not exist if Argo CD delivers, and nothing watches them then.
 func knownKinds(connection *rest.Config, o cache.Options) (cache.Cache, error) {
 	o.ByObject = maps.Clone(o.ByObject)
 	for object := range o.ByObject {
@@ -157,14 +159,16 @@ func knownKinds(connection *rest.Config, o cache.Options) (cache.Cache, error) {
 	return cache.New(connection, o)
 }
 
-// run adds the reconciler to a manager, and runs it. What it has begun ends with the manager,
-// and so with the lease.
+// run adds the reconciler to a manager, and runs it. Its work ends with the manager, and so with the
+// lease.
 func (f *flags) run(ctx context.Context, mgr ctrl.Manager, p *parts, log logr.Logger) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	if err := f.interval.SetGlobalJitter(nil); err != nil {
 		return err
 	}
+
+	// Events and metrics need the manager.
 	recorder, err := events.NewRecorder(mgr, log, f.events, flux.Name)
 	if err != nil {
 		return fmt.Errorf("--events-addr: %w", err)
@@ -174,8 +178,11 @@ func (f *flags) run(ctx context.Context, mgr ctrl.Manager, p *parts, log logr.Lo
 		return err
 	}
 	defer unregister()
+
+	// Each part adds its controllers.
 	o := f.options(p)
-	o.Events, o.Metrics = recorder, f.observe(mgr, condition)
+	o.Events = recorder
+	o.Metrics = f.observe(mgr, condition)
 	transforms := &flux.Reconciler{}
 	if f.pivot.has(partTransforms) {
 		if err := transforms.SetupWithManager(ctx, mgr, o); err != nil {

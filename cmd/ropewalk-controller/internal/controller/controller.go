@@ -19,7 +19,7 @@ import (
 
 // Exit codes.
 const (
-	// Good means that it ended as it was told to.
+	// Good means that it ended on request.
 	Good = 0
 	// Failed means that it could not start, or that something that it cannot do without
 	// was lost: the API server, or the lease.
@@ -28,8 +28,8 @@ const (
 	Usage = 2
 )
 
-// Main runs the process: a worker if the first argument asks for one, and the controller otherwise.
-// It returns the exit code.
+// Main runs the process: a worker if the first argument asks for a worker, and the controller
+// otherwise. It returns the exit code.
 func Main() int {
 	if process.IsWorker() {
 		return serveWorker()
@@ -83,7 +83,7 @@ GOMEMLIMIT (instead of what --memory-total leaves this process).
 `
 }
 
-// serveWorker runs the process of a worker: it evaluates what its parent sends until the parent
+// serveWorker runs the process of a worker: it evaluates the requests of its parent until the parent
 // closes the pipe. It returns the exit code.
 func serveWorker() int {
 	if err := process.ServeWorker(); err != nil {

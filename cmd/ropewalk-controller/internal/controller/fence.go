@@ -16,13 +16,15 @@ import (
 
 // fence refuses writes to the API server once the lease of this process has run out. A process
 // that was stopped, with its node or by a signal, goes on where it was, and would write before it
-// notices that another one leads.
+// notices that another process leads.
 type fence struct {
-	// lease is the name of the object, and lasts how long others wait after its last renewal.
+	// lease is the name of the Lease, and lasts is the time that others wait after its last
+	// renewal.
 	lease string
 	lasts time.Duration
 
-	// renewed is when the last renewal that succeeded was sent; zero while this process does not lead.
+	// renewed is the time at which the last successful renewal was sent; nil while this process
+	// does not lead.
 	renewed atomic.Pointer[time.Time]
 }
 
@@ -47,6 +49,8 @@ func (t fenced) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return t.next.RoundTrip(r)
 	}
+
+	// A renewal of the lease is always sent, and recorded if it succeeds.
 	sent := time.Now()
 	if strings.HasPrefix(r.URL.Path, "/apis/coordination.k8s.io/") && strings.HasSuffix(r.URL.Path, "/leases/"+t.fence.lease) {
 		out, err := t.next.RoundTrip(r)
@@ -55,6 +59,8 @@ func (t fenced) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return out, err
 	}
+
+	// Any other write needs a lease that has not run out.
 	if last := t.fence.renewed.Load(); last != nil && sent.Sub(*last) > t.fence.lasts {
 		return nil, fmt.Errorf("%s %s is refused: the lease %q of this process has run out at %s, and another one may lead",
 			r.Method, r.URL.Path, t.fence.lease, last.Add(t.fence.lasts).UTC().Format(time.RFC3339))

@@ -23,14 +23,14 @@ import (
 	"github.com/ropewalk/ropewalk/render/evaluate"
 )
 
-// Defaults that are not those of a library.
+// Defaults of this program, beside the defaults of libraries.
 const (
-	// retention is how long a file that was replaced is still served: a client may
+	// retention is the time for which a replaced file is still served: a client may
 	// have read the object before it was patched.
 	retention = 10 * time.Minute
 )
 
-// flags are those of the command.
+// flags are the flags of the command.
 type flags struct {
 	// What the libraries of Flux bring.
 	log      logger.Options
@@ -67,10 +67,10 @@ type flags struct {
 
 	pivot pivotFlags
 
-	// namespace is that of the controller.
+	// namespace is the namespace of the controller.
 	namespace string
-	// dockerConfig and cueRegistry are what the environment says of registries, and
-	// sourceHost of source-controller.
+	// dockerConfig and cueRegistry configure registries, and sourceHost is the host of
+	// source-controller; all come from the environment.
 	dockerConfig, cueRegistry, sourceHost string
 	version                               bool
 }
@@ -153,11 +153,11 @@ func (f *flags) parse(set *pflag.FlagSet, args []string) error {
 	if set.NArg() > 0 {
 		return fmt.Errorf("%q: expected flags only", set.Arg(0))
 	}
-	for _, known := range []struct{ flag, value, words string }{
+	for _, choice := range []struct{ flag, value, words string }{
 		{"log-level", f.log.LogLevel, "trace debug info error"}, {"log-encoding", f.log.LogEncoding, "json console"},
 	} {
-		if !word(known.value, known.words) {
-			return fmt.Errorf("--%s %q: expected one of: %s", known.flag, known.value, known.words)
+		if !word(choice.value, choice.words) {
+			return fmt.Errorf("--%s %q: expected one of: %s", choice.flag, choice.value, choice.words)
 		}
 	}
 	return errors.Join(f.checkNumbers(), f.checkPlaces(), f.checkPivot())

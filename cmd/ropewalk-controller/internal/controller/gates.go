@@ -16,18 +16,18 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/flux"
 )
 
-// gates says what is on, as Flux's flag of that name does. That flag's own type keeps
-// what it reads in variables of its package, for all of a process.
+// gates says which feature gates are on, like the flag --feature-gates of Flux. The type of that
+// flag keeps its values in variables of its package, for all of a process.
 type gates map[string]bool
 
 var _ pflag.Value = (*gates)(nil)
 
-// gateExternalArtifact is Flux's gate of that name: here, output as an ExternalArtifact,
-// for which there must be a --storage-path too.
+// gateExternalArtifact is Flux's gate of that name: here, it allows output as an ExternalArtifact,
+// which needs --storage-path too.
 const gateExternalArtifact = runtimectrl.FeatureGateExternalArtifact
 
-// defaultGates returns all gates. The names are those of Flux, if it has them, and so are the gates
-// that are off.
+// defaultGates returns all gates with their defaults. They have the names of Flux, if it has them,
+// and the same gates are off.
 func defaultGates() gates { return gates{gateExternalArtifact: true, flux.GateWorkloadIdentity: false} }
 
 // help names all gates with their defaults.
@@ -49,11 +49,11 @@ func (*gates) Type() string { return "gates" }
 func (g *gates) Set(text string) error {
 	for part := range strings.SplitSeq(text, ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
-		on, err := strconv.ParseBool(value)
+		isOn, err := strconv.ParseBool(value)
 		if _, known := (*g)[name]; !known || err != nil {
 			return fmt.Errorf("%q: expected NAME=true or NAME=false, of %s", part, strings.Join(slices.Sorted(maps.Keys(*g)), ", "))
 		}
-		(*g)[name] = on
+		(*g)[name] = isOn
 	}
 	return nil
 }

@@ -14,19 +14,19 @@ import (
 // Shares of the memory, in bytes.
 const (
 	defaultTotal = 768 << 20
-	// processCost is what a process takes before it has a heap.
+	// processCost is the memory of a process without its heap.
 	processCost = 48 << 20
-	// leastParent is what the controller itself needs: the objects that it watches, and
-	// the renders that it has in hand.
+	// leastParent is the least memory for the controller itself: for the objects that it
+	// watches, and the renders in progress.
 	leastParent = 224 << 20
-	// leastWorker is what an evaluation needs for more than a toy.
+	// leastWorker is the least memory for an evaluation of more than a toy.
 	leastWorker = 32 << 20
-	// evaluationCost is how many bytes a cached evaluation takes for each of its encoded
-	// size: 6.3 for 1,000 plain workloads.
+	// evaluationCost is the memory of a cached evaluation for each byte of its encoding: 6.3
+	// bytes for 1,000 plain workloads.
 	evaluationCost = 7
 )
 
-// shares are what the parts may take of the memory, in bytes.
+// shares are the shares of the parts in the memory, in bytes.
 type shares struct {
 	// worker is the limit of an evaluation, and heap the soft limit of the controller.
 	worker, heap int64
@@ -44,13 +44,18 @@ func divide(total int64, workers int) (shares, error) {
 	worker := (total-parent)/n - processCost
 	if worker < leastWorker {
 		need := max(leastParent+n*(leastWorker+processCost), 2*n*(leastWorker+processCost))
-		return shares{}, fmt.Errorf("--memory-total %s cannot hold %d workers beside the controller: give it at least %dMiB, or fewer --workers",
-			(*process.Size)(&total), workers, (need+1<<20-1)>>20)
+		const format = "--memory-total %s cannot hold %d workers beside the controller: give it at least %dMiB, or fewer --workers"
+		return shares{}, fmt.Errorf(format, (*process.Size)(&total), workers, (need+1<<20-1)>>20)
 	}
 	heap := parent - processCost
 	return shares{
-		worker: worker, heap: heap,
-		evaluations: heap / 8 / evaluationCost, renders: heap / 8, trees: heap / 8, plans: heap / 16, working: heap / 4,
+		worker:      worker,
+		heap:        heap,
+		evaluations: heap / 8 / evaluationCost,
+		renders:     heap / 8,
+		trees:       heap / 8,
+		plans:       heap / 16,
+		working:     heap / 4,
 	}, nil
 }
 

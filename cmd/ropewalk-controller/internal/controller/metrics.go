@@ -13,8 +13,8 @@ import (
 	"github.com/ropewalk/ropewalk/source/pullpolicy"
 )
 
-// readings shows the parts of a controller as metrics. The names are those that the
-// sidecar of Argo CD has for the same, so that one dashboard fits both.
+// readings shows the parts of a controller as metrics. The sidecar of Argo CD has the same names, so
+// that one dashboard fits both.
 type readings struct {
 	parts *parts
 
@@ -42,19 +42,19 @@ func newReadings(p *parts) *readings {
 }
 
 // Describe implements prometheus.Collector.
-func (r *readings) Describe(to chan<- *prometheus.Desc) {
+func (r *readings) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{r.workers, r.reads, r.faults, r.held, r.memory, r.loads, r.policy, r.heap, r.peak} {
-		to <- d
+		out <- d
 	}
 }
 
 // Collect implements prometheus.Collector.
-func (r *readings) Collect(to chan<- prometheus.Metric) {
+func (r *readings) Collect(out chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, n int64, labels ...string) {
-		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(n), labels...)
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(n), labels...)
 	}
 	count := func(d *prometheus.Desc, n int64, labels ...string) {
-		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
+		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
 	}
 	gauge(r.memory, r.parts.shares.heap, "controller")
 	gauge(r.memory, r.parts.shares.worker, "worker")
@@ -76,7 +76,8 @@ func (r *readings) collectWorkers(count, gauge emit) {
 	}{{"started", s.Started}, {"killed", s.Killed}, {"recycled", s.Recycled}, {"retried", s.Retried}, {"refused", s.Refused}} {
 		count(r.workers, int64(e.n), e.name)
 	}
-	// Neither is known before a worker has collected its garbage, or has ended.
+
+	// These are known once a worker has collected its garbage, or has ended.
 	if s.LiveHeap > 0 {
 		gauge(r.heap, s.LiveHeap)
 	}
@@ -93,13 +94,17 @@ func (r *readings) collectCaches(count, gauge emit) {
 			gauge(r.held, bytes, cache)
 		}
 	}
-	e, m, t := r.parts.evaluations.Stats(), r.parts.renders.Stats(), r.parts.trees.Stats()
-	both("evaluations", e.Hits, e.Misses, e.Cost)
-	both("renders", m.Hits, m.Misses, m.Cost)
-	both("sources", t.Hits, t.Misses, t.Cost)
+	evaluations := r.parts.evaluations.Stats()
+	renders := r.parts.renders.Stats()
+	sources := r.parts.trees.Stats()
+	both("evaluations", evaluations.Hits, evaluations.Misses, evaluations.Cost)
+	both("renders", renders.Hits, renders.Misses, renders.Cost)
+	both("sources", sources.Hits, sources.Misses, sources.Cost)
 	if r.parts.disk == nil {
 		return
 	}
+
+	// The disk counts by kind of entry.
 	var failed, damaged int64
 	for _, s := range r.parts.disk.Stats() {
 		both("disk-"+s.Kind, s.Hits, s.Misses, -1)
@@ -120,27 +125,27 @@ func (r *readings) collectPolicy(s pullpolicy.FileStats, count, gauge emit) {
 	gauge(r.policy, good)
 }
 
-// register registers the metrics of the parts, and those of Flux, which it returns. The second
-// result unregisters them.
+// register registers the metrics of the parts and of Flux, and returns the recorder of Flux. The
+// second result unregisters all of them.
 func (p *parts) register(registry prometheus.Registerer) (*metrics.Recorder, func(), error) {
 	recorder := metrics.NewRecorder()
-	all := append(recorder.Collectors(), newReadings(p))
-	for i, c := range all {
+	collectors := append(recorder.Collectors(), newReadings(p))
+	for i, c := range collectors {
 		if err := registry.Register(c); err != nil {
-			unregister(registry, all[:i])
+			unregister(registry, collectors[:i])
 			return nil, nil, err
 		}
 	}
-	return recorder, func() { unregister(registry, all) }, nil
+	return recorder, func() { unregister(registry, collectors) }, nil
 }
 
-func unregister(registry prometheus.Registerer, all []prometheus.Collector) {
-	for _, c := range all {
+func unregister(registry prometheus.Registerer, collectors []prometheus.Collector) {
+	for _, c := range collectors {
 		registry.Unregister(c)
 	}
 }
 
-// observe returns the recorder of how long a reconciliation took, and of the state of a Transform.
+// observe returns the recorder of the time of reconciliations, and of the states of Transforms.
 func (*flags) observe(mgr ctrl.Manager, recorder *metrics.Recorder) runtimectrl.Metrics {
 	return runtimectrl.NewMetrics(mgr, recorder, v1alpha1.Finalizer)
 }

@@ -35,10 +35,10 @@ import (
 	"github.com/ropewalk/ropewalk/source/pullpolicy"
 )
 
-// renderPending is how many bytes of finished renders may wait for the disk.
+// renderPending limits the finished renders that wait for the disk, in bytes.
 const renderPending = 8 << 20
 
-// parts are what renders, fetches and remembers for all Transforms.
+// parts render, fetch and cache for all Transforms.
 type parts struct {
 	shares      shares
 	pool        *worker.Pool
@@ -46,7 +46,7 @@ type parts struct {
 	evaluations *resultcache.Results
 	renders     *lru.Cache[string, []byte]
 	trees       *lru.Cache[string, source.Tree]
-	// disk is nil without a --cache-dir, and behind writes to it.
+	// disk is nil without a --cache-dir, and writer writes to it.
 	disk   *cache.Store
 	writer *rendercache.WriteBehind
 	// policy is nil without a --pull-policy.
@@ -55,11 +55,11 @@ type parts struct {
 	// tracer makes the spans of --otlp-endpoint; nil without it. flush exports the last ones.
 	tracer trace.TracerProvider
 	flush  func()
-	// report is told of what goes on all the same.
+	// report gets errors that do not end anything.
 	report func(error)
 }
 
-// newParts makes the parts. Nothing is running yet that must be ended.
+// newParts makes the parts. After an error, nothing is left running.
 func (f *flags) newParts(log logr.Logger) (*parts, error) {
 	// Divide the memory between the process and its workers.
 	divided, err := divide(int64(f.total), f.workers)
@@ -72,7 +72,7 @@ func (f *flags) newParts(log logr.Logger) (*parts, error) {
 		}
 	}}
 
-	// Open what is on disk, and probe what will be written.
+	// Open files and folders, and probe folders that will be written to.
 	p.ca, err = authorities(f.ca)
 	if err != nil {
 		return nil, err
@@ -93,7 +93,12 @@ func (f *flags) newParts(log logr.Logger) (*parts, error) {
 	}
 
 	// Start the workers.
-	options := worker.Options{Size: f.workers, Schemas: process.EvaluateOptions().Schemas, Memory: divided.worker, Timeout: f.timeout}
+	options := worker.Options{
+		Size:    f.workers,
+		Schemas: process.EvaluateOptions().Schemas,
+		Memory:  divided.worker,
+		Timeout: f.timeout,
+	}
 	p.pool, err = worker.NewPool(options)
 	if err != nil {
 		return nil, err
@@ -141,22 +146,33 @@ func (p *parts) stores() (version string, stores []rendercache.Store) {
 	if identity := r.Identity(); identity != "" && p.writer != nil {
 		return identity, append(stores, p.writer)
 	}
-	// In memory a render is of this very process.
+	// A render in memory was made by this very process.
 	return r.String(), stores
 }
 
-// options returns the options of the reconciler, without what a manager makes.
+// options returns the options of the reconciler, except options that a manager makes.
 func (f *flags) options(p *parts) flux.Options {
 	version, stores := p.stores()
 	o := flux.Options{
-		Renderer: render.Renderer{Evaluator: p.components}, Workers: f.workers, Evaluations: p.evaluations, Stores: stores, Version: version,
-		Limits: evaluate.Limits{Timeout: f.timeout, Memory: p.shares.worker}, Parallel: f.workers, Working: p.shares.working,
+		Renderer:              render.Renderer{Evaluator: p.components},
+		Workers:               f.workers,
+		Evaluations:           p.evaluations,
+		Stores:                stores,
+		Version:               version,
+		Limits:                evaluate.Limits{Timeout: f.timeout, Memory: p.shares.worker},
+		Parallel:              f.workers,
+		Working:               p.shares.working,
 		Modules:               f.modules(p),
 		WorkloadIdentity:      f.gates[flux.GateWorkloadIdentity],
-		DefaultServiceAccount: f.defaultAccount, NoCrossNamespaceRefs: f.acl.NoCrossNamespaceRefs,
-		ArgoCD:     flux.ArgoCD{Namespaces: f.argocdNamespaces, Projects: f.argocdProjects},
-		Concurrent: f.concurrent, RateLimiter: runtimectrl.GetRateLimiter(f.retry), DependencyRequeue: f.requeueDependency, FetchTimeout: f.fetching,
-		PlanCacheBytes: p.shares.plans, Tracer: p.tracer,
+		DefaultServiceAccount: f.defaultAccount,
+		NoCrossNamespaceRefs:  f.acl.NoCrossNamespaceRefs,
+		ArgoCD:                flux.ArgoCD{Namespaces: f.argocdNamespaces, Projects: f.argocdProjects},
+		Concurrent:            f.concurrent,
+		RateLimiter:           runtimectrl.GetRateLimiter(f.retry),
+		DependencyRequeue:     f.requeueDependency,
+		FetchTimeout:          f.fetching,
+		PlanCacheBytes:        p.shares.plans,
+		Tracer:                p.tracer,
 	}
 	if f.serves() {
 		o.Storage = &flux.Storage{Path: f.storagePath, Address: f.storageAddress, URL: f.storageAdvertised, TTL: f.retention}
@@ -167,7 +183,7 @@ func (f *flags) options(p *parts) flux.Options {
 // serves reports whether this controller serves artifacts itself.
 func (f *flags) serves() bool { return f.storagePath != "" && f.gates[gateExternalArtifact] }
 
-// modules returns where modules come from.
+// modules returns the configuration of the sources of modules.
 func (f *flags) modules(p *parts) flux.Modules {
 	registries := f.registries(p.ca, false)
 	m := flux.Modules{
@@ -195,7 +211,7 @@ func (f *flags) modules(p *parts) flux.Modules {
 	return m
 }
 
-// registries connects to registries; plain is by http for all hosts.
+// registries connects to registries, by http for all hosts if plain is true.
 func (f *flags) registries(ca []byte, plain bool) *remote.Registries {
 	r := &remote.Registries{
 		Credentials: remote.DockerConfig(f.dockerConfig), PlainHTTP: f.plain, Proxy: http.ProxyFromEnvironment,

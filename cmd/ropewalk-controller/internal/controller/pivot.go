@@ -34,7 +34,7 @@ const (
 	partAgent      = "agent"
 )
 
-// pivotFlags are those of the parts pivot and agent.
+// pivotFlags are the flags of the parts pivot and agent.
 type pivotFlags struct {
 	parts         []string
 	host          string
@@ -63,23 +63,26 @@ func (p *pivotFlags) has(part string) bool { return slices.Contains(p.parts, par
 
 func (f *flags) checkPivot() error {
 	p := &f.pivot
-	all := []string{partTransforms, partPivot, partAgent}
+	parts := []string{partTransforms, partPivot, partAgent}
 	for _, part := range p.parts {
-		if !slices.Contains(all, part) {
-			return fmt.Errorf("--parts %q: expected some of: %s", part, strings.Join(all, " "))
+		if !slices.Contains(parts, part) {
+			return fmt.Errorf("--parts %q: expected some of: %s", part, strings.Join(parts, " "))
 		}
 	}
 	switch {
 	case len(p.parts) == 0:
-		return fmt.Errorf("--parts: expected some of: %s", strings.Join(all, " "))
+		return fmt.Errorf("--parts: expected some of: %s", strings.Join(parts, " "))
 	case p.has(partPivot) && !p.has(partTransforms):
 		return errors.New("--parts: pivot needs transforms, by which clusters are delivered")
 	case (p.has(partPivot) || p.has(partAgent)) && f.namespace == "":
 		return errors.New("--parts: RUNTIME_NAMESPACE says in which namespace the Secrets of pivot and agent are")
 	case p.has(partPivot) && p.host != "" && p.childManifest == "":
-		return errors.New("--cell-host: --child-manifest is missing, the file that installs the agent of a child; without --cell-host the cell of the cluster's own PivotCluster counts")
+		return errors.New("--cell-host: --child-manifest is missing, the file that installs the agent of a child; " +
+			"without --cell-host the cell of the cluster's own PivotCluster counts")
 	case p.has(partPivot) && !f.selectsClusters():
-		return fmt.Errorf("--parts: pivot makes Transforms that --watch-label-selector %q does not select: leave pivot to the controller of Transforms without a shard, with '!sharding.fluxcd.io/key'", f.watch.LabelSelector)
+		const format = "--parts: pivot makes Transforms that --watch-label-selector %q does not select: " +
+			"leave pivot to the controller of Transforms without a shard, with '!sharding.fluxcd.io/key'"
+		return fmt.Errorf(format, f.watch.LabelSelector)
 	case p.hold < 0:
 		return fmt.Errorf("--pivot-hold %s: expected 0 or more", p.hold)
 	}

@@ -15,12 +15,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 )
 
-// probeTimeout bounds what one probe waits for; that of the Deployment is 3 s.
+// probeTimeout bounds the wait of a probe; the Deployment gives up after 3 s.
 const probeTimeout = time.Second
 
 // addProbes adds the checks of liveness and of readiness. A controller is alive when it answers:
 // it must not be restarted because the API server is away. It is ready when it reads the API
-// server, its cache has what it watches, and, if it serves, when it leads.
+// server, its cache has all watched objects, and, if it serves, when it leads.
 func addProbes(mgr ctrl.Manager, serves bool) error {
 	asks, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
@@ -49,15 +49,15 @@ func answers(asks discovery.DiscoveryInterface) healthz.Checker {
 	}
 }
 
-// synced returns a check that a cache has all that it watches. One that has not started, or may
-// not list a kind, has not.
-func synced(of interface {
+// synced returns a check that a cache has all watched objects. The check fails for a cache that has
+// not started, or may not list a kind.
+func synced(cache interface {
 	WaitForCacheSync(ctx context.Context) bool
 }) healthz.Checker {
 	return func(r *http.Request) error {
 		ctx, cancel := context.WithTimeout(r.Context(), probeTimeout)
 		defer cancel()
-		if !of.WaitForCacheSync(ctx) {
+		if !cache.WaitForCacheSync(ctx) {
 			return errors.New("the cache does not have all that is watched yet: the log says which kind cannot be listed")
 		}
 		return nil
