@@ -31,33 +31,44 @@ var (
 	bundleInstances = regexp.MustCompile(`\binstances"?[ \t]*:`)
 )
 
-// addCUEFile adds a CUE file that a user named, which must be a bundle. Those of one command line
-// are one bundle, as for timoni bundle build -f a.cue -f b.cue.
+// addCUEFile adds a CUE file that a user named, which must be a bundle. The files of a command line
+// are parts of one bundle, as for timoni bundle build -f a.cue -f b.cue.
 func (bs *bundles) addCUEFile(r *Root, rel string, pos object.Pos, argument bool) {
 	data, err := r.read(rel, spec.MaxFile)
-	switch {
-	case err != nil:
+	if err != nil {
 		bs.report.Fail(pos, "", err)
-	case !bs.requireUTF8(r, rel, data):
-	case topLevel("bundle", data):
-		one := slices.IndexFunc(bs.texts.Bundles, func(b Bundle) bool { return b.argument })
-		if !argument || one < 0 {
+		return
+	}
+	if !bs.requireUTF8(r, rel, data) {
+		return
+	}
+
+	// The first file is the bundle, and further files are unified with it.
+	if topLevel("bundle", data) {
+		first := slices.IndexFunc(bs.texts.Bundles, func(b Bundle) bool { return b.argument })
+		if !argument || first < 0 {
 			bs.addBundle(r, rel, data, argument)
 		} else if shown := r.Display(rel); !bs.texts.knows(shown) {
 			bs.texts.locations[shown] = Location{r, path.Dir(rel)}
-			bs.texts.Bundles[one].More = append(bs.texts.Bundles[one].More, spec.File{Name: shown, Data: data})
+			bs.texts.Bundles[first].More = append(bs.texts.Bundles[first].More, spec.File{Name: shown, Data: data})
 		}
-	case topLevel("runtime", data):
-		bs.report.Fail(pos, "pass the bundle; runtime.cue beside it is read by itself, any other with --runtime FILE",
-			errors.New("a runtime of Timoni holds no instances"))
-	case bs.refuseMisspelt(r, rel, data):
-	default:
-		bs.report.Fail(pos, "pass its folder; a Timoni bundle has the field bundle at its top", errors.New("a .cue file is part of a package, not a spec"))
+		return
+	}
+
+	// Any other file is refused, with the likely reason.
+	if topLevel("runtime", data) {
+		const hint = "pass the bundle; runtime.cue beside it is read by itself, any other with --runtime FILE"
+		bs.report.Fail(pos, hint, errors.New("a runtime of Timoni holds no instances"))
+		return
+	}
+	if !bs.refuseMisspelt(r, rel, data) {
+		const hint = "pass its folder; a Timoni bundle has the field bundle at its top"
+		bs.report.Fail(pos, hint, errors.New("a .cue file is part of a package, not a spec"))
 	}
 }
 
-// addBundleIn adds the bundle of a folder. It returns false if the folder has none. A folder with
-// timoni.cue is a module, whatever else is in it.
+// addBundleIn adds the bundle of a folder. It returns false if the folder has no bundle. A folder
+// with timoni.cue is a module, whatever else is in it.
 func (bs *bundles) addBundleIn(r *Root, rel string) bool {
 	if _, err := r.folder.Lstat(path.Join(rel, timoniFile)); err == nil {
 		return false
@@ -85,7 +96,7 @@ func (bs *bundles) addBundle(r *Root, rel string, data []byte, argument bool) {
 	name := path.Join(path.Dir(rel), runtimeFile)
 	runtime, err := r.read(name, spec.MaxFile)
 	switch {
-	case err == nil: // One without the field runtime is refused where it is evaluated.
+	case err == nil: // A file without the field runtime is refused where it is evaluated.
 		out.Runtime = spec.File{Name: r.Display(name), Data: runtime}
 	case !errors.Is(err, fs.ErrNotExist):
 		bs.report.Fail(object.Pos{File: r.Display(name)}, "", err)
@@ -117,7 +128,7 @@ func (bs *bundles) refuseMisspelt(r *Root, rel string, data []byte) bool {
 	return false
 }
 
-// requireUTF8 refuses CUE in another encoding, which no reader of it knows. It reports whether the
+// requireUTF8 refuses CUE in another encoding, which no reader of CUE knows. It reports whether the
 // file is in UTF-8.
 func (bs *bundles) requireUTF8(r *Root, rel string, data []byte) bool {
 	if bytes.Equal(spec.UTF8(data), data) {
@@ -127,12 +138,14 @@ func (bs *bundles) requireUTF8(r *Root, rel string, data []byte) bool {
 	return false
 }
 
-// refuseUnreadBundles refuses the bundles of a folder that are not read: any beside bundle.cue,
-// and each in the folder of a project that does not name it.
+// refuseUnreadBundles refuses the bundles of a folder that are not read: each bundle beside
+// bundle.cue, and each bundle in the folder of a project that does not name it. It reports whether
+// there was such a bundle.
 func (bs *bundles) refuseUnreadBundles(r *Root, m found, hint string) (refused bool) {
 	for _, name := range m.bundles {
 		if shown := r.Display(name); !bs.texts.knows(shown) {
-			bs.report.Fail(object.Pos{File: shown}, hint, fmt.Errorf("%w: a folder is read for one, "+bundleFile+", and a project for those that it names", ErrUnreadBundle))
+			err := fmt.Errorf("%w: a folder is read for one, "+bundleFile+", and a project for those that it names", ErrUnreadBundle)
+			bs.report.Fail(object.Pos{File: shown}, hint, err)
 			refused = true
 		}
 	}

@@ -20,10 +20,10 @@ import (
 type searcher struct {
 	report *Report
 	texts  *Texts
-	// values are those of Options.
+	// values are the values files of Options.
 	values []string
-	// walks and candidates are the folders and the files that searches have been to: many
-	// patterns may lead there.
+	// walks and candidates are the folders and the files that were searched: many patterns may
+	// lead to the same folder.
 	walks      map[Location]*walk
 	candidates map[string]candidate
 	deployed   map[string]bool
@@ -37,7 +37,7 @@ type searcher struct {
 type found struct {
 	// specs are the files that may hold documents of ours.
 	specs []string
-	// manifests is the first file that seems to hold other manifests; "" is none.
+	// manifests is the first file that seems to hold other manifests, or "".
 	manifests string
 	// projects are folders that were left out.
 	projects []string
@@ -57,7 +57,7 @@ type folder struct {
 	project bool
 }
 
-// pattern is one of a project, with the files that it leads to.
+// pattern is a pattern of a project, with the files that it leads to.
 type pattern struct {
 	spec.Pattern
 	specs []string
@@ -66,8 +66,8 @@ type pattern struct {
 // ErrUnreadBundle is the error of a bundle that a search finds and does not read.
 var ErrUnreadBundle = errors.New("the bundle is not read")
 
-// search adds every file with documents of Ropewalk below a folder, or of these the files that
-// match pattern, if it is set.
+// search adds every file with documents of Ropewalk below a folder, or only the files among them
+// that match pattern, if it is set.
 func (s *searcher) search(r *Root, rel, pattern string, pos object.Pos) found {
 	// A folder is walked once, whatever is searched for in it.
 	w, err := s.walkOnce(r, rel)
@@ -86,7 +86,7 @@ func (s *searcher) search(r *Root, rel, pattern string, pos object.Pos) found {
 		}
 	}
 
-	// Files that match are read, and those that a walk passed are mentioned.
+	// Files that match are read, and files that a walk passed are mentioned.
 	for _, name := range w.files {
 		if s.texts.hasEnded() {
 			return found{failed: true}
@@ -114,39 +114,44 @@ func (s *searcher) search(r *Root, rel, pattern string, pos object.Pos) found {
 		}
 		data, err := r.read(name, spec.MaxFile)
 		shown := r.Display(name)
-		switch {
-		case err != nil || pattern != "" || !isBundle(data) || !bytes.Contains(data, []byte("instances")) || s.texts.knows(shown):
-		case path.Dir(name) == path.Clean(rel):
-			out.bundles = append(out.bundles, name)
-		default:
-			out.warnings = append(out.warnings, &object.Error{
-				Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: object.Pos{File: shown},
-				Err: fmt.Errorf("%w: a search finds no bundles in subfolders", ErrUnreadBundle), Hint: "pass it or its folder, or name it in spec.specs of the project",
-			})
+		holdsInstances := err == nil && isBundle(data) && bytes.Contains(data, []byte("instances"))
+		if !holdsInstances || pattern != "" || s.texts.knows(shown) {
+			continue
 		}
+		if path.Dir(name) == path.Clean(rel) {
+			out.bundles = append(out.bundles, name)
+			continue
+		}
+		out.warnings = append(out.warnings, &object.Error{
+			Stage:    object.StageSpec,
+			Severity: object.SeverityWarning,
+			Pos:      object.Pos{File: shown},
+			Err:      fmt.Errorf("%w: a search finds no bundles in subfolders", ErrUnreadBundle),
+			Hint:     "pass it or its folder, or name it in spec.specs of the project",
+		})
 	}
 	return out
 }
 
 // walkOnce walks a folder once, however many patterns begin there.
 func (s *searcher) walkOnce(r *Root, rel string) (*walk, error) {
-	at := Location{r, rel}
-	if w, ok := s.walks[at]; ok {
+	location := Location{r, rel}
+	if w, ok := s.walks[location]; ok {
 		return w, nil
 	}
 	w, err := walkFrom(r, rel)
 	if err == nil {
-		s.walks[at] = w
+		s.walks[location] = w
 	}
 	return w, err
 }
 
-// candidate is what a search has found in a file.
+// candidate is a file of a search that may hold a spec.
 type candidate struct {
 	// near is set if it may hold a document of ours, and other if it seems to hold another
 	// manifest only.
 	near, other bool
-	// why is why nothing is read of it, and err why it cannot be read.
+	// why is the reason why nothing is read of it, and err the reason why it cannot be read.
 	why string
 	err error
 }
@@ -159,8 +164,8 @@ func (s *searcher) addCandidate(r *Root, name string, foreign bool, out *found) 
 		out.manifests = cmp.Or(out.manifests, shown)
 		return
 	}
-	c, known := s.candidates[shown]
-	if !known {
+	c, isKnown := s.candidates[shown]
+	if !isKnown {
 		c = s.look(r, name, shown, foreign)
 		s.candidates[shown] = c
 	}
@@ -195,7 +200,8 @@ func (s *searcher) look(r *Root, name, shown string, foreign bool) (c candidate)
 		return
 	}
 	if large && !ours && s.texts.mentionedLater(r, name) {
-		return candidate{err: fmt.Errorf("it has more than %d MiB, and a document behind them that may be a spec: move that into a file of its own", spec.MaxFile>>20)}
+		const format = "it has more than %d MiB, and a document behind them that may be a spec: move that into a file of its own"
+		return candidate{err: fmt.Errorf(format, spec.MaxFile>>20)}
 	}
 	if near || bytes.Contains(data, []byte("ConfigMap")) {
 		s.texts.add(spec.File{Name: shown, Data: data, Found: true}, Location{r, path.Dir(name)})

@@ -28,7 +28,7 @@ const byteOrderMark = "\ufeff"
 // chartFile marks the folder of a chart.
 const chartFile = "Chart.yaml"
 
-// MaxManifests is how large one file of manifests may be, in bytes.
+// MaxManifests limits the size of a file of manifests, in bytes.
 const MaxManifests = 64 << 20
 
 // kustomizationFiles returns the names that kustomize looks for.
@@ -46,7 +46,7 @@ func holdsOne(entries []fs.DirEntry, names ...string) bool {
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return slices.Contains(names, e.Name()) && !e.IsDir() })
 }
 
-// isComponentFolder reports whether a folder with these entries is that of a chart or of a
+// isComponentFolder reports whether a folder with these entries is the folder of a chart or of a
 // kustomization.
 func isComponentFolder(entries []fs.DirEntry) bool {
 	return holdsOne(entries, append(kustomizationFiles(), chartFile)...)
@@ -105,9 +105,10 @@ func topLevel(name string, data []byte) bool {
 	return regexp.MustCompile(`(?m)^(` + name + `|"` + name + `")[ \t]*:`).Match(data)
 }
 
-// isBundle reports whether a file called bundle.cue is one of Timoni.
+// isBundle reports whether a file called bundle.cue is a bundle of Timoni.
 func isBundle(data []byte) bool {
-	return topLevel("bundle", data) && (bytes.Contains(data, []byte("apiVersion")) || bytes.Contains(data, []byte("instances")))
+	hasFields := bytes.Contains(data, []byte("apiVersion")) || bytes.Contains(data, []byte("instances"))
+	return hasFields && topLevel("bundle", data)
 }
 
 // IsTimoni reports whether the folder of a tree holds a module of Timoni.
@@ -116,20 +117,21 @@ func IsTimoni(tree fs.FS, folder string) bool {
 	return err == nil
 }
 
-// manifestVersion and manifestKind match the lines of a manifest that say what it is.
+// manifestVersion and manifestKind match the lines of a manifest with its version and its kind.
 var (
 	manifestVersion = regexp.MustCompile(`(?m)^(?:apiVersion:[ \t]*["']?|[ \t{]*"apiVersion":[ \t]*")(?:v1|(?:apps|autoscaling|batch|policy|[\w-]+\.[\w.-]+)/v\d\w*)`)
 	manifestKind    = regexp.MustCompile(`(?m)^(?:kind:|[ \t{]*"kind":)`)
 )
 
-// isManifest reports whether a file seems to be a manifest of Kubernetes, and no template of one.
+// isManifest reports whether a file seems to be a manifest of Kubernetes, and not a template.
 func isManifest(data []byte) bool {
-	return manifestVersion.Match(data) && manifestKind.Match(data) &&
-		!bytes.Contains(data, []byte("{{")) && !bytes.Contains(data, []byte("kustomize.config.k8s.io/"))
+	isTemplate := bytes.Contains(data, []byte("{{"))
+	isKustomization := bytes.Contains(data, []byte("kustomize.config.k8s.io/"))
+	return !isTemplate && !isKustomization && manifestVersion.Match(data) && manifestKind.Match(data)
 }
 
-// holdsManifest reports whether a file that is named holds objects of Kubernetes, and no document
-// of Ropewalk or one that was meant to be.
+// holdsManifest reports whether a file that is named holds objects of Kubernetes, and neither a
+// document of Ropewalk nor a document that was meant to be.
 func holdsManifest(data []byte) bool {
 	docs, err := spec.ParseManifests(spec.File{Data: data}, MaxManifests)
 	if err != nil {
@@ -149,7 +151,7 @@ func holdsManifest(data []byte) bool {
 }
 
 // holdsSpec reports whether a file has a document of Ropewalk or a Score file, in YAML or in JSON,
-// or one that was meant to be. Annotations of Ropewalk have no version behind the group.
+// or a document that was meant to be. Annotations of Ropewalk have no version behind the group.
 func holdsSpec(data []byte) bool {
 	data = spec.UTF8(data)
 	if slices.ContainsFunc([]string{"ropewalk.dev/v1", "score.dev/v1", "score.sh/v1"}, func(text string) bool {
@@ -160,7 +162,7 @@ func holdsSpec(data []byte) bool {
 	return misses(spec.File{Data: data})
 }
 
-// misses reports whether a file has a document that was meant to be one of Ropewalk.
+// misses reports whether a file has a document that was meant to be a document of Ropewalk.
 func misses(file spec.File) bool {
 	file.Found = true
 	docs, err := spec.Parse([]spec.File{file})
@@ -174,16 +176,16 @@ func holdsObject(data []byte) bool {
 	return has(`\bapiVersion"?:`) && has(`\bkind"?:`) && !has(`(?m)^#\w+"?:`)
 }
 
-// emptyFile is what is wrong with a file without content.
+// emptyFile is the mistake of a file without content.
 const emptyFile = "the file is empty"
 
-// unread returns why nothing is read of a file that a reader would take for a spec, or "" if there
-// is no such reason.
+// unread returns the reason why nothing is read of a file that a reader would take for a spec, or
+// "".
 func unread(name string, data []byte) string {
 	const pointer = "version https://git-lfs.github.com/spec/"
 	base := path.Base(name)
 	switch {
-	// Those of Helm and of kustomize may well be empty.
+	// Files of Helm and of kustomize may well be empty.
 	case strings.Contains(base, "values"), strings.HasPrefix(base, "kustomization"), strings.ToLower(path.Ext(base)) == ".json":
 	case len(bytes.TrimSpace(data)) == 0:
 		return emptyFile

@@ -12,7 +12,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// maxCRDs is how large a file of CustomResourceDefinitions may be: bundles of
+// maxCRDs limits the size of a file of CustomResourceDefinitions, in bytes: bundles of
 // operators come near 10 MiB.
 const maxCRDs = 32 << 20
 
@@ -44,8 +44,8 @@ func (d *Discovery) CRDs(args []string) []object.Object {
 }
 
 // eachCRDFile calls do with every YAML and JSON file that arg names, in order.
-func eachCRDFile(at *Places, arg string, do func(name string, data []byte) error) error {
-	r, rel, folder, err := at.openNamed(arg)
+func eachCRDFile(places *Places, arg string, do func(name string, data []byte) error) error {
+	r, rel, folder, err := places.openNamed(arg)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func eachCRDFile(at *Places, arg string, do func(name string, data []byte) error
 	return nil
 }
 
-// crdsIn returns the CustomResourceDefinitions of a file, those in lists too.
+// crdsIn returns the CustomResourceDefinitions of a file, also from lists.
 func crdsIn(file spec.File) ([]object.Object, error) {
 	if !strings.Contains(string(file.Data), "CustomResourceDefinition") {
 		return nil, nil

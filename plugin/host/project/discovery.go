@@ -18,19 +18,19 @@ import (
 type Discovery struct {
 	Report
 	Texts
-	// Places are where they are.
+	// Places are the directories that they are in.
 	Places *Places
-	// Missed is true where a project names a file or a folder that is not there.
+	// Missed is true where a project names a file or a folder that does not exist.
 	Missed bool
 
 	opts       Options
 	searcher   searcher
 	bundles    bundles
 	components components
-	// given are the files that a user or a project names, and held those of Options.Held.
+	// given are the files that a user or a project names, and held the files of Options.Held.
 	given, held []string
-	// folders are those that were searched because an argument names them, and patterns
-	// those of projects that lead to more than one file.
+	// folders are the folders that were searched because an argument names them, and patterns
+	// the patterns of projects that lead to more than one file.
 	folders  []folder
 	patterns []pattern
 }
@@ -42,7 +42,14 @@ func Open(opts Options) (*Discovery, error) {
 		return nil, err
 	}
 	d := &Discovery{Places: places, opts: opts, Texts: Texts{locations: map[string]Location{}, charged: opts.Charge}}
-	d.searcher = searcher{report: &d.Report, texts: &d.Texts, values: opts.Values, walks: map[Location]*walk{}, candidates: map[string]candidate{}, deployed: map[string]bool{}}
+	d.searcher = searcher{
+		report:     &d.Report,
+		texts:      &d.Texts,
+		values:     opts.Values,
+		walks:      map[Location]*walk{},
+		candidates: map[string]candidate{},
+		deployed:   map[string]bool{},
+	}
 	d.bundles = bundles{&d.Report, &d.Texts}
 	d.components = components{texts: &d.Texts}
 	return d, nil

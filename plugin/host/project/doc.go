@@ -11,13 +11,13 @@
 // errors of all files are reported at once.
 //
 // It has three stages: [Discovery.Find] keeps the files that arguments name,
-// [Discovery.Documents] parses them, and [Discovery.Unrendered] returns what is left over
-// when the caller knows what its specs have read.
+// [Discovery.Documents] parses them, and [Discovery.Unrendered] returns the other files
+// when the caller knows the files that its specs have read.
 //
 // A folder without ropewalk.yaml is searched for specs. Hidden folders, folders of other
 // modules (cue.mod, node_modules), folders with our output, and folders that are projects
-// of their own are left out; links are followed inside of the root, and what is reached
-// twice is read once. What was meant to be a spec and is not read, because of a slip in
-// its name or its apiVersion, is an error. A folder without any document that is a CUE package is one
-// spec: see [Discovery.Documents].
+// of their own are left out; links are followed inside of the root, and a file that is
+// reached twice is read once. A file that was meant to be a spec and is not read, because
+// of a slip in its name or its apiVersion, is an error. A CUE package in a folder without a
+// document is a spec by itself: see [Discovery.Documents].
 package project

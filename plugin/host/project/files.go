@@ -14,7 +14,7 @@ import (
 	"github.com/ropewalk/ropewalk/source/rootfs"
 )
 
-// maxFolderLinks is how many links to folders are followed: folders of links to others would
+// maxFolderLinks limits the links to folders that are followed: folders of links to others would
 // have more files than a walk ends.
 const maxFolderLinks = 1000
 

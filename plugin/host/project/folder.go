@@ -19,12 +19,12 @@ import (
 // differs between machines, and the same files give the same bytes everywhere.
 const rootName = "app"
 
-// Documents are the documents of what was found, with a spec for each file or folder that is one
-// by itself.
+// Documents are the documents of the files that were found, with a spec for each file or folder that
+// is a spec by itself.
 type Documents struct {
 	spec.Documents
-	// Packages names the specs that are folders of a CUE package without a document, and those
-	// of components.
+	// Packages names the specs that are folders of a CUE package without a document, or
+	// components by themselves.
 	Packages map[string]bool
 	// Instead has the chart or the kustomization in the folder of a CUE package, by the name of
 	// the spec that is the package. The folder is rendered as that if the package makes no
@@ -41,13 +41,13 @@ type Documents struct {
 // folder of manifests become a Component in the same way. Any other folder without a document is an
 // error.
 func (d *Discovery) Documents(name string) Documents {
-	// Everything that was found is parsed together.
+	// All files are parsed together.
 	parsed, err := spec.Parse(d.Files)
 	d.Errs = append(append(d.Errs, object.AsErrors(err, object.StageSpec)...), parsed.Warnings...)
 	docs := Documents{Documents: parsed, Packages: map[string]bool{}, Instead: map[string]spec.Transform{}}
 	docs.add(d.opts.Specs...)
 
-	// What was named must hold a spec.
+	// Files that were named must hold a spec.
 	ours := filesWithDocuments(d, parsed)
 	for _, p := range d.patterns {
 		if !slices.ContainsFunc(p.specs, func(name string) bool { return ours[name] }) {
@@ -64,7 +64,7 @@ func (d *Discovery) Documents(name string) Documents {
 	docs.addComponents(d, name, ours)
 	done := map[Location]bool{}
 	for _, f := range d.folders {
-		// A file may mention our API and hold no document of it.
+		// A file may mention the API of Ropewalk and hold no document of it.
 		if f.project || slices.ContainsFunc(f.specs, func(name string) bool { return ours[name] }) {
 			docs.beside = append(docs.beside, f.Location)
 			continue
@@ -85,7 +85,7 @@ func (docs *Documents) add(specs ...spec.Transform) {
 	docs.Transforms = append(docs.Transforms, specs...)
 }
 
-// filesWithDocuments returns the files that hold a document of Ropewalk, or a mistake in one.
+// filesWithDocuments returns the files that hold a document of Ropewalk, or a mistake.
 func filesWithDocuments(d *Discovery, docs spec.Documents) map[string]bool {
 	out := map[string]bool{}
 	for _, name := range d.held {
@@ -127,7 +127,7 @@ func (docs *Documents) addComponents(d *Discovery, name string, ours map[string]
 }
 
 // addFolder adds the spec of a folder that is a CUE package, or a component, called name if it is
-// not "". It reports a folder that is none.
+// not "". It reports a folder that is neither.
 func (docs *Documents) addFolder(d *Discovery, f folder, name string) {
 	// A CUE package comes before a component.
 	entries, err := f.Root.folder.List(f.Dir, maxEntries)
@@ -137,14 +137,15 @@ func (docs *Documents) addFolder(d *Discovery, f folder, name string) {
 	}
 	content := contentOf(entries)
 	built, isBuilt := componentOf(f, entries)
-	if content != cuePackage && (!isBuilt || content == cueModule || len(f.projects) > 0) {
+	isComponent := isBuilt && content != cueModule && len(f.projects) == 0
+	if content != cuePackage && !isComponent {
 		if !d.opts.AllowEmpty || len(f.projects) > 0 {
 			d.failNoSpec(f, content)
 		}
 		return
 	}
 
-	// The name is that of the user, of the folder or of the chart.
+	// The name comes from the user, the folder or the chart.
 	switch {
 	case name != "":
 	case f.Dir != ".":
@@ -160,22 +161,24 @@ func (docs *Documents) addFolder(d *Discovery, f folder, name string) {
 
 	// A module is read from folders only, so that its tree never depends on the target of
 	// a link; the folder that a user names may be a link.
-	at := f.Location
-	at.Dir, _, err = rootfs.Resolve(at.Root.folder, f.Dir)
+	location := f.Location
+	location.Dir, _, err = rootfs.Resolve(location.Root.folder, f.Dir)
 	if err != nil {
 		d.Fail(f.pos, "", bare(err))
 		return
 	}
 
 	// The folder may be a component too, if its package makes no objects.
-	d.locations[f.pos.File] = at
+	d.locations[f.pos.File] = location
 	component := spec.Transform{Kind: spec.KindComponent, Name: name, Pos: f.pos, NamePos: f.pos, Component: built}
 	if content != cuePackage {
 		docs.add(component)
 		return
 	}
 	if isComponentFolder(entries) {
-		if chart := chartName(f); f.Dir == "." && chart != "" && name == rootName && !slices.Contains(taken, Label(chart)) {
+		chart := chartName(f)
+		isUnnamed := f.Dir == "." && name == rootName
+		if isUnnamed && chart != "" && !slices.Contains(taken, Label(chart)) {
 			component.Name = Label(chart)
 		}
 		docs.Instead[name] = component
@@ -183,7 +186,7 @@ func (docs *Documents) addFolder(d *Discovery, f folder, name string) {
 	docs.add(spec.Transform{Name: name, Pos: f.pos, NamePos: f.pos, CueRef: here(f.pos)})
 }
 
-// refuseTaken reports an error if a spec has the name of another one, and returns whether it did.
+// refuseTaken reports an error if a spec has the name of another spec, and returns whether it did.
 func (r *Report) refuseTaken(name string, pos object.Pos, taken []string) bool {
 	if !slices.Contains(taken, name) {
 		return false
@@ -192,20 +195,20 @@ func (r *Report) refuseTaken(name string, pos object.Pos, taken []string) bool {
 	return true
 }
 
-// ErrNoSpecIn is the error of a file that a user names and that is not rendered, and SpecHint
-// says what is.
+// ErrNoSpecIn is the error of a file that a user names and that is not rendered.
 var ErrNoSpecIn = errors.New("the file holds no spec")
 
-// SpecHint says what files are rendered.
+// SpecHint is the hint for ErrNoSpecIn: it describes the files that are rendered.
 const SpecHint = "a spec has apiVersion: " + spec.APIVersion + ", a Score file apiVersion: " + spec.ScoreVersion + ""
 
-// ErrNoSpec is the error of a folder without anything to render; Options.AllowEmpty accepts
-// one that has no projects below it.
+// ErrNoSpec is the error of a folder without anything to render; Options.AllowEmpty accepts such a
+// folder if it has no projects below it.
 var ErrNoSpec = errors.New("no spec found")
 
 // failNoSpec reports a folder without anything to render.
 func (r *Report) failNoSpec(f folder, content content) {
-	err := fmt.Errorf("%w: this folder has no document of %s, no Score file, no CUE package, no chart, no kustomization and no manifests", ErrNoSpec, spec.APIVersion)
+	const format = "%w: this folder has no document of %s, no Score file, no CUE package, no chart, no kustomization and no manifests"
+	err := fmt.Errorf(format, ErrNoSpec, spec.APIVersion)
 	hint := "create a project with ropewalk init"
 	switch {
 	case len(f.projects) > 0:
@@ -221,7 +224,7 @@ func (r *Report) failNoSpec(f folder, content content) {
 		err = fmt.Errorf("%w: the CUE module has no package in this folder", ErrNoSpec)
 		hint = "pass the folder of a package, which holds .cue files"
 	}
-	r.Errs = append(r.Errs, f.warnings...) // They are why, such as an empty file.
+	r.Errs = append(r.Errs, f.warnings...) // They may be the reason, such as an empty file.
 	r.Fail(f.pos, hint, err)
 }
 

@@ -13,12 +13,12 @@ import (
 	"github.com/ropewalk/ropewalk/source/lock"
 )
 
-// maxLock is how large a lock may be, in bytes; lock.Parse allows no more.
+// maxLock limits the size of a lock, in bytes; lock.Parse allows no more.
 const maxLock = 8 << 20
 
 // Lock reads ropewalk.lock of the project that opts name: beside the first argument if that is a
-// file, inside it if it is a folder. The result found is false if there is none. The positions in
-// an error are relative to opts.Dir.
+// file, inside it if it is a folder. The result found is false if it does not exist. The positions
+// in an error are relative to opts.Dir.
 func Lock(opts Options) (file lock.File, found bool, err error) {
 	places, err := openPlaces(opts)
 	if err != nil {
@@ -41,7 +41,7 @@ func Lock(opts Options) (file lock.File, found bool, err error) {
 		rel = path.Dir(rel)
 	}
 
-	// A lock that does not exist is no error.
+	// A lock that does not exist is not an error.
 	name := path.Join(rel, lock.Name)
 	info, err := r.folder.Lstat(name)
 	switch {
@@ -56,8 +56,10 @@ func Lock(opts Options) (file lock.File, found bool, err error) {
 	switch {
 	case err != nil && !info.Mode().IsRegular():
 		return lock.File{}, false, object.Errors{{
-			Stage: object.StageResolve, Pos: object.Pos{File: r.Display(name)}, Hint: "commit the file itself, or delete it and run \"ropewalk lock\"",
-			Err: fmt.Errorf("the lock is not a regular file of the project: %s", describeMode(info.Mode(), err)),
+			Stage: object.StageResolve,
+			Pos:   object.Pos{File: r.Display(name)},
+			Err:   fmt.Errorf("the lock is not a regular file of the project: %s", describeMode(info.Mode(), err)),
+			Hint:  "commit the file itself, or delete it and run \"ropewalk lock\"",
 		}}
 	case err != nil:
 		return lock.File{}, false, &fs.PathError{Op: "read", Path: r.Display(name), Err: err}

@@ -52,7 +52,7 @@ func HoldsSpecs(name string) (bool, error) {
 		return true, nil
 	}
 
-	// A folder may show at once what it is.
+	// A marker decides about a folder at once.
 	if isFolder {
 		for _, marker := range []string{output.MarkerFile, spec.ProjectFile} {
 			if _, err := r.folder.Lstat(path.Join(rel, marker)); err == nil {

@@ -37,7 +37,7 @@ type Overlays struct {
 	report    *Report
 	kept      *Texts
 	places    *Places
-	known     map[string]bool           // Names, once one was looked for
+	known     map[string]bool           // Names, once a name was looked for
 	values    map[string][]object.Value // by spec, in order
 	sets      map[string][]spec.Set
 	overrides map[string][]spec.Override
@@ -48,8 +48,9 @@ type Overlays struct {
 func (d *Discovery) Overlays(names []string, incomplete bool) *Overlays {
 	return &Overlays{
 		Names: names, NamesIncomplete: incomplete, Texts: map[string][]byte{},
-		report: &d.Report, kept: &d.Texts, places: d.Places, values: map[string][]object.Value{}, sets: map[string][]spec.Set{}, overrides: map[string][]spec.Override{},
-		helm: map[string][]spec.HelmSet{},
+		report: &d.Report, kept: &d.Texts, places: d.Places,
+		values: map[string][]object.Value{}, sets: map[string][]spec.Set{},
+		overrides: map[string][]spec.Override{}, helm: map[string][]spec.HelmSet{},
 	}
 }
 
@@ -91,7 +92,8 @@ func (o *Overlays) Read(files, sets, overrides []string) {
 	}
 }
 
-// target returns the spec that an option is for: the one that it names, or the only one.
+// target returns the spec that an option is for: the spec that it names, or the only spec. It
+// returns false, and reports a mistake, if there is no such spec.
 func (o *Overlays) target(name string, pos object.Pos, form string) (string, bool) {
 	switch {
 	case name != "":
@@ -104,7 +106,7 @@ func (o *Overlays) target(name string, pos object.Pos, form string) (string, boo
 	return "", false
 }
 
-// Known reports whether there is a spec of that name. If there is none, it adds an error.
+// Known reports whether there is a spec of that name. It adds an error if the spec does not exist.
 func (o *Overlays) Known(name string, pos object.Pos) bool {
 	if o.known == nil {
 		o.known = make(map[string]bool, len(o.Names))
@@ -177,7 +179,7 @@ func (o *Overlays) parse(file string, data []byte) (object.Value, error) {
 	return o.CUE(file, data)
 }
 
-// add adds the content of a values file: of the spec name, or of the only one, or by spec.
+// add adds the content of a values file: for the spec name, or for the only spec, or by spec.
 func (o *Overlays) add(name string, v object.Value) {
 	if v.Kind == object.KindNone || v.Kind == object.KindNull {
 		return
@@ -212,7 +214,8 @@ func (o *Overlays) add(name string, v object.Value) {
 func (o *Overlays) refuseSpec(v object.Value) bool {
 	version, _ := v.Get("apiVersion")
 	kind, _ := v.Get("kind")
-	if version.Text != spec.APIVersion && version.Text != spec.ScoreVersion || version.Text == spec.APIVersion && kind.Kind != object.KindString {
+	isDocument := version.Text == spec.APIVersion && kind.Kind == object.KindString
+	if !isDocument && version.Text != spec.ScoreVersion {
 		return false
 	}
 	o.Incomplete = true
@@ -223,11 +226,15 @@ func (o *Overlays) refuseSpec(v object.Value) bool {
 // refuseFlat refuses values without the name of a spec if there are several, and reports whether
 // it did.
 func (o *Overlays) refuseFlat(name string, v object.Value) bool {
-	if name != "" || len(o.Names) < 2 || o.NamesIncomplete || len(v.Members) == 0 ||
-		slices.ContainsFunc(v.Members, func(m object.Member) bool {
-			_, near := object.Nearest(m.Name, o.Names)
-			return near || slices.Contains(o.Names, m.Name)
-		}) {
+	isAmbiguous := name == "" && len(o.Names) >= 2 && !o.NamesIncomplete
+	if !isAmbiguous || len(v.Members) == 0 {
+		return false
+	}
+	namesSpec := slices.ContainsFunc(v.Members, func(m object.Member) bool {
+		_, near := object.Nearest(m.Name, o.Names)
+		return near || slices.Contains(o.Names, m.Name)
+	})
+	if namesSpec {
 		return false
 	}
 	o.Incomplete = true
@@ -243,8 +250,8 @@ func (o *Overlays) Apply(name string, input object.Value) object.Value {
 }
 
 // ApplyTimoni returns the input of a module of Timoni with its overlays: its values files have all
-// values below the field values. The result layers has what was merged, if that is more than one
-// text and all there is.
+// values below the field values. The result layers has the values that were merged, if they come
+// from several files and nothing else was laid over them.
 func (o *Overlays) ApplyTimoni(name string, input object.Value) (out object.Value, layers []object.Value) {
 	out, layers = o.apply(name, input, true)
 	if len(layers) < 2 || len(o.sets[name])+len(o.overrides[name]) > 0 {
@@ -253,7 +260,7 @@ func (o *Overlays) ApplyTimoni(name string, input object.Value) (out object.Valu
 	return out, layers
 }
 
-// apply returns the input of a spec with its overlays, and what was merged.
+// apply returns the input of a spec with its overlays, and the values that were merged.
 func (o *Overlays) apply(name string, input object.Value, timoni bool) (out object.Value, layers []object.Value) {
 	// The input of the document is the first layer.
 	if len(input.Members) > 0 {
@@ -263,11 +270,15 @@ func (o *Overlays) apply(name string, input object.Value, timoni bool) (out obje
 		if o.kept.hasEnded() {
 			break
 		}
-		// Of a file in CUE the field has been taken already.
-		if values, ok := v.Get("values"); ok && timoni && values.Kind == object.KindMap && path.Ext(v.Pos.File) != ".cue" {
+
+		// A file in CUE has been reduced to the field values already.
+		values, ok := v.Get("values")
+		isWrapped := ok && values.Kind == object.KindMap && path.Ext(v.Pos.File) != ".cue"
+		if timoni && isWrapped {
 			for _, m := range v.Members {
 				if m.Name != "values" {
-					o.report.Fail(m.Pos, "move it into values", fmt.Errorf("%q is beside the field values, which holds all values for a module of Timoni", m.Name))
+					err := fmt.Errorf("%q is beside the field values, which holds all values for a module of Timoni", m.Name)
+					o.report.Fail(m.Pos, "move it into values", err)
 				}
 			}
 			v = values
@@ -277,12 +288,12 @@ func (o *Overlays) apply(name string, input object.Value, timoni bool) (out obje
 	}
 
 	// Single values override all files.
-	own := spec.Own{}
+	owned := spec.Own{}
 	for _, set := range o.sets[name] {
 		if o.kept.hasEnded() {
 			break
 		}
-		next, err := set.Into(input, own)
+		next, err := set.Into(input, owned)
 		if err != nil {
 			o.report.Errs = append(o.report.Errs, object.AsErrors(err, object.StageSpec)...)
 			continue

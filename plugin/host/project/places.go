@@ -20,28 +20,27 @@ import (
 // StdinName is the name of standard input in positions.
 const StdinName = "stdin"
 
-// Options say where to look. The zero value is the project in the working directory.
+// Options select the files of a discovery. The zero value is the project in the working directory.
 type Options struct {
-	// FS is read instead of the disk where it is set. Links in it are those of
-	// fs.ReadLinkFS, and are followed as on disk. It must not change, and be safe for
-	// concurrent use.
+	// FS is read instead of the disk where it is set. Links are read by fs.ReadLinkFS, and
+	// followed as on disk. It must not change, and be safe for concurrent use.
 	FS fs.FS
 	// Args are files, directories and "-" for Stdin; "." where there are neither
 	// arguments nor Documents.
 	Args []string
 	// Documents are files that the caller has read. Paths in them are relative to the
-	// folder of their name, which is like one of Args.
+	// folder of their name, which is written like Args.
 	Documents []spec.File
-	// Specs are specs that the caller has made, whose paths are relative to Dir. No folder is
-	// searched where there are some and no arguments.
+	// Specs are specs that the caller has made, whose paths are relative to Dir. With Specs
+	// and without arguments, no folder is searched.
 	Specs []spec.Transform
 	// Dir is the directory that Args and Root, and positions, are relative to; "." where
 	// it is "". With FS, "." is the root of FS, as is /, and all are slash-separated.
 	Dir string
 	// Root is the directory that no read leaves. Where it is "", it is all of FS; on
-	// disk it is the nearest directory at or above an argument that holds .git; without
-	// one, the nearest that holds cue.mod for an argument that is a folder of a CUE
-	// package, and else the directory of the argument.
+	// disk it is the nearest directory at or above an argument that holds .git; without .git,
+	// the nearest that holds cue.mod for an argument that is a folder of a CUE package, and
+	// else the directory of the argument.
 	Root string
 	// Stdin is read for the argument "-".
 	Stdin io.Reader
@@ -52,13 +51,13 @@ type Options struct {
 	// AllowEmpty accepts a folder without anything to render.
 	AllowEmpty bool
 	// Charge, if set, is called with each text before it is parsed and kept, and with an empty
-	// one now and then. Its error ends the discovery; see [Discovery.Ended].
+	// text now and then. Its error ends the discovery; see [Discovery.Ended].
 	Charge func(text spec.File) error
 }
 
 // Places are the directories that the names of a user lead to, on disk or in a file system.
 type Places struct {
-	// fs, dir and root are those of Options; root is a full path.
+	// fs, dir and root come from Options; root is a full path.
 	fs        fs.FS
 	dir, root string
 	// memory is the root of Options.FS, nil on disk. With it all paths are relative to
@@ -95,7 +94,7 @@ func (p *Places) close() {
 	}
 }
 
-// full returns a path of the user's as an absolute one. In a file system in memory, a path that
+// full returns a path of the user as an absolute path. In a file system in memory, a path that
 // begins with / begins at its root.
 func (p *Places) full(name string) (string, error) {
 	if p.memory == nil {
@@ -141,8 +140,8 @@ func (p *Places) IsFolder(arg string) bool {
 	return err == nil && info.IsDir()
 }
 
-// openNamed opens the root of what a user named. The result rel is its path there. The root of a
-// file is that of its folder.
+// openNamed opens the root of a file or folder that a user named. The result rel is its path there.
+// The root of a file is the root of its folder.
 func (p *Places) openNamed(name string) (r *Root, rel string, folder bool, err error) {
 	full, err := p.full(name)
 	if err != nil {
@@ -152,6 +151,8 @@ func (p *Places) openNamed(name string) (r *Root, rel string, folder bool, err e
 	if err != nil {
 		return nil, "", false, bare(err)
 	}
+
+	// The root belongs to the folder.
 	dir := full
 	if !info.IsDir() {
 		dir = filepath.Dir(full)
@@ -172,10 +173,10 @@ func (p *Places) openRootOnce(dir string, absolute bool) (*Root, string, error) 
 	if err != nil {
 		return nil, "", err
 	}
-	for _, known := range p.roots {
-		if known.Dir == r.Dir && known.absolute == r.absolute {
+	for _, opened := range p.roots {
+		if opened.Dir == r.Dir && opened.absolute == r.absolute {
 			_ = r.folder.Close()
-			return known, rel, nil
+			return opened, rel, nil
 		}
 	}
 	p.roots = append(p.roots, r)
@@ -253,10 +254,10 @@ func (p *Places) near(arg string) string {
 
 // failNamed reports the mistake of an option that names a file or a folder. If that does not
 // exist, the message names the option.
-func (r *Report) failNamed(at *Places, option, arg string, err error) {
+func (r *Report) failNamed(places *Places, option, arg string, err error) {
 	hint := ""
 	if errors.Is(err, fs.ErrNotExist) {
-		hint = at.near(arg)
+		hint = places.near(arg)
 		err = fmt.Errorf("%s: %w", option, bare(err))
 	}
 	r.Fail(argPos(arg), hint, err)

@@ -67,10 +67,10 @@ func projectsAt(fsys fs.FS, dir string) (out projectFolders, err error) {
 
 	// Each project is walked by itself, because a walk ends at the projects below.
 	seen := map[string]bool{} // without links, which may lead around
-	for left := []string{path.Clean(dir)}; len(left) > 0; {
-		at := left[0]
-		left = left[1:]
-		real, _, err := rootfs.Resolve(folder, at)
+	for pending := []string{path.Clean(dir)}; len(pending) > 0; {
+		current := pending[0]
+		pending = pending[1:]
+		real, _, err := rootfs.Resolve(folder, current)
 		if err != nil {
 			return out, bare(err)
 		}
@@ -78,15 +78,15 @@ func projectsAt(fsys fs.FS, dir string) (out projectFolders, err error) {
 			continue
 		}
 		seen[real] = true
-		project := isFile(r, path.Join(at, spec.ProjectFile))
-		if project || isFile(r, path.Join(at, bundleFile)) {
-			out.folders = append(out.folders, at)
+		project := isFile(r, path.Join(current, spec.ProjectFile))
+		if project || isFile(r, path.Join(current, bundleFile)) {
+			out.folders = append(out.folders, current)
 		}
-		w, err := walkFrom(r, at)
+		w, err := walkFrom(r, current)
 		if err != nil {
 			return out, err
 		}
-		left = append(left, w.projects...)
+		pending = append(pending, w.projects...)
 		if !project {
 			out.cue = append(out.cue, w.cue...)
 		}

@@ -19,7 +19,7 @@ import (
 	"github.com/ropewalk/ropewalk/source/rootfs"
 )
 
-// maxEntries is how many entries of folders are listed.
+// maxEntries limits the entries of folders that are listed.
 const maxEntries = 50_000
 
 // Root is a directory that no read leaves, whatever links and references say.
@@ -38,7 +38,7 @@ type Root struct {
 	enclosing bool
 }
 
-// Describe returns the name of the root, and what makes it one if no option does.
+// Describe returns the name of the root, and the reason for it if no option names the root.
 func (r *Root) Describe() string {
 	text := fmt.Sprintf("the root is %q", r.Display("."))
 	if r.enclosing {
@@ -47,33 +47,33 @@ func (r *Root) Describe() string {
 	return text
 }
 
-// enclosing returns the root for a directory on disk: the nearest one at or above it that holds
-// .git. If there is none and the directory is a CUE package, it is the nearest that holds cue.mod,
-// as for CUE's own command, and else the directory itself.
+// enclosing returns the root for a directory on disk: the nearest directory at or above it that
+// holds .git. Without .git, the root of a CUE package is the nearest directory that holds cue.mod,
+// as for CUE's own command, and else the root is the directory itself.
 //
 // A project or a file outside of a repository stays in its own directory: a cue.mod
 // somewhere above must not extend what such documents may read.
 func enclosing(dir string) string {
-	if at, ok := Nearest(dir, ".git"); ok {
-		return at
+	if root, ok := Nearest(dir, ".git"); ok {
+		return root
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil || contentOf(entries) != cuePackage {
 		return dir // The search reports the error.
 	}
-	if at, ok := Nearest(dir, "cue.mod"); ok {
-		return at
+	if root, ok := Nearest(dir, "cue.mod"); ok {
+		return root
 	}
 	return dir
 }
 
 // Nearest returns the nearest directory at or above dir that holds name.
 func Nearest(dir, name string) (string, bool) {
-	for at := dir; ; at = filepath.Dir(at) {
-		if _, err := os.Lstat(filepath.Join(at, name)); err == nil {
-			return at, true
+	for current := dir; ; current = filepath.Dir(current) {
+		if _, err := os.Lstat(filepath.Join(current, name)); err == nil {
+			return current, true
 		}
-		if at == filepath.Dir(at) {
+		if current == filepath.Dir(current) {
 			return "", false
 		}
 	}
@@ -108,7 +108,7 @@ func (r *Root) read(rel string, limit int64) ([]byte, error) {
 	return readAll(f, min(info.Size(), limit), limit)
 }
 
-// isFile reports whether a name is that of a regular file.
+// isFile reports whether a name leads to a regular file.
 func isFile(r *Root, name string) bool {
 	info, err := r.folder.Stat(name)
 	return err == nil && info.Mode().IsRegular()
@@ -116,10 +116,12 @@ func isFile(r *Root, name string) bool {
 
 // unfollowed returns the error of a link that cannot be followed.
 func (r *Root) unfollowed(name string, err error) *object.Error {
-	to, _ := r.folder.ReadLink(name) // It is a link.
+	target, _ := r.folder.ReadLink(name) // It is a link.
 	return &object.Error{
-		Stage: object.StageSpec, Pos: object.Pos{File: r.Display(name)}, Hint: "commit what it leads to in its place, or remove the link",
-		Err: fmt.Errorf("the link to %q cannot be followed: %w", to, bare(err)),
+		Stage: object.StageSpec,
+		Pos:   object.Pos{File: r.Display(name)},
+		Err:   fmt.Errorf("the link to %q cannot be followed: %w", target, bare(err)),
+		Hint:  "commit what it leads to in its place, or remove the link",
 	}
 }
 
@@ -143,14 +145,14 @@ func bare(err error) error {
 }
 
 // NearestFile returns a hint that asks for the file or the folder on disk that a name, which does
-// not exist, may have meant. It returns "" if none is near.
+// not exist, may have meant. It returns "" if no name is near.
 func NearestFile(name string) string {
 	for dir := filepath.Dir(name); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 		if _, err := os.Stat(dir); err != nil {
-			name = dir // Of a folder that is not there, its own name is what is wrong.
+			name = dir // The mistake is in the name of a folder that does not exist.
 		}
 	}
-	entries, _ := os.ReadDir(filepath.Dir(name)) // What cannot be read has no suggestion.
+	entries, _ := os.ReadDir(filepath.Dir(name)) // A folder that cannot be read has no suggestion.
 	names := make([]string, len(entries))
 	for i, e := range entries {
 		names[i] = e.Name()

@@ -17,11 +17,11 @@ import (
 	"github.com/ropewalk/ropewalk/source/rootfs"
 )
 
-// maxDepth is how deep a search goes.
+// maxDepth limits the depth of a search, in folders.
 const maxDepth = 32
 
-// walk finds the YAML and JSON files below a folder, sorted by path. Links that stay in
-// the root are followed; what is reached twice is found once.
+// walk finds the YAML and JSON files below a folder, sorted by path. Links that stay in the root are
+// followed; a file that is reached twice is found once.
 type walk struct {
 	root  *Root
 	files []string
@@ -33,21 +33,21 @@ type walk struct {
 	passed []passed
 	// foreign are the folders of other tools.
 	foreign map[string]bool
-	// unreadable are what has the name of a document and is no file of the root.
+	// unreadable are the mistakes of names of documents that are not files of the root.
 	unreadable object.Errors
 
 	entries int
-	// links are those that are not followed yet.
+	// links are the links that are not followed yet.
 	links []string
 	// seen are the folders and documents that were found, by their path without links.
 	seen map[string]bool
 	// reals are the paths without links of files, by their name in the walk.
 	reals map[string]string
-	// others are links to what was found under another name.
+	// others are links to files that were found under another name.
 	others []link
 }
 
-// link is a link with what it leads to, without links.
+// link is a link with the path of its target, without links.
 type link struct{ name, real string }
 
 // passed is a file that a search does not read, and why.
@@ -68,7 +68,8 @@ func walkFrom(r *Root, rel string) (*walk, error) {
 	if err := w.walkFolder(rel, real, 0); err != nil {
 		return w, err
 	}
-	// Files are found under their own names first; a link may lead to further ones.
+
+	// Files are found under their own names first; a link may lead to further links.
 	for i := 0; i < len(w.links); i++ {
 		if err := w.followLink(w.links[i]); err != nil {
 			return w, err
@@ -108,18 +109,24 @@ func (w *walk) walkFolder(rel, real string, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("%q is nested more than %d folders deep (no flag raises this limit)", rel, maxDepth)
 	}
-	in := inFolder{rel: rel, real: real, depth: depth, module: slices.Contains(names, timoniFile), chart: slices.Contains(names, chartFile)}
+	parent := inFolder{
+		rel:    rel,
+		real:   real,
+		depth:  depth,
+		module: slices.Contains(names, timoniFile),
+		chart:  slices.Contains(names, chartFile),
+	}
 
 	// Each entry is walked, kept or passed.
 	for _, e := range entries {
-		if err := w.addEntry(in, e); err != nil {
+		if err := w.addEntry(parent, e); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// inFolder is the folder that is walked, which may be that of a module of Timoni or of a chart.
+// inFolder is the folder that is walked, which may hold a module of Timoni or a chart.
 type inFolder struct {
 	rel, real     string
 	depth         int
@@ -127,21 +134,21 @@ type inFolder struct {
 }
 
 // addEntry adds a file or a link of a folder, and walks a folder below it.
-func (w *walk) addEntry(in inFolder, e fs.DirEntry) error {
-	name := path.Join(in.rel, e.Name())
-	real := path.Join(in.real, e.Name())
+func (w *walk) addEntry(parent inFolder, e fs.DirEntry) error {
+	name := path.Join(parent.rel, e.Name())
+	real := path.Join(parent.real, e.Name())
 	switch {
 	case strings.HasPrefix(e.Name(), ".") && IsDocument(name) && e.Type().IsRegular():
 		w.reals[name] = real
 		w.passed = append(w.passed, passed{name, whyName, "rename it without the dot, or remove it", object.SeverityWarning})
 	case strings.HasPrefix(e.Name(), "."), e.Name() == "cue.mod", e.Name() == "node_modules":
-	// What looks like specs there are templates, and objects of the chart.
-	case in.chart && e.Name() == "templates", in.chart && in.depth == 0 && (e.Name() == "crds" || e.Name() == "charts"):
+	// Files there that look like specs are templates, and objects of the chart.
+	case parent.chart && e.Name() == "templates", parent.chart && parent.depth == 0 && (e.Name() == "crds" || e.Name() == "charts"):
 	case e.IsDir():
-		return w.walkFolder(name, real, in.depth+1)
+		return w.walkFolder(name, real, parent.depth+1)
 	case e.Type()&fs.ModeSymlink != 0:
 		w.links = append(w.links, name)
-	case !in.module && e.Type().IsRegular() && path.Ext(name) == ".cue":
+	case !parent.module && e.Type().IsRegular() && path.Ext(name) == ".cue":
 		w.cue = append(w.cue, name)
 	default:
 		w.addFile(name, real, e.Type())
@@ -166,17 +173,17 @@ func (w *walk) walkOutput(rel string, names []string) error {
 // isForeign reports whether a file or folder is in a folder of another tool.
 func (w *walk) isForeign(name string) bool { return w.foreign[path.Dir(name)] }
 
-// followLink follows a link, unless what it leads to was found already.
+// followLink follows a link, unless its target was found already.
 func (w *walk) followLink(name string) error {
 	real, info, err := rootfs.Resolve(w.root.folder, name)
 	switch {
 	case err != nil:
 		e := w.root.unfollowed(name, err)
-		to, _ := w.root.folder.ReadLink(name) // It is a link.
+		target, _ := w.root.folder.ReadLink(name) // It is a link.
 		switch {
 		case IsDocument(name):
 			w.unreadable = append(w.unreadable, e)
-		case path.Ext(name) == "" && !path.IsAbs(to): // Builds make absolute ones.
+		case path.Ext(name) == "" && !path.IsAbs(target): // Builds make absolute links.
 			e.Severity = object.SeverityWarning // It may be a folder of specs.
 			w.unreadable = append(w.unreadable, e)
 		}
@@ -197,29 +204,30 @@ func (w *walk) addFile(name, real string, mode fs.FileMode) {
 		return
 	}
 	w.reals[name] = real
-	known := func(p passed) bool { return w.reals[p.name] == real }
+	isSame := func(p passed) bool { return w.reals[p.name] == real }
 	switch {
 	case !IsDocument(name):
-		if slices.ContainsFunc(w.passed, known) {
+		if slices.ContainsFunc(w.passed, isSame) {
 			return
 		}
 		// A link that is named as a document may lead here.
 		if mode.IsRegular() && isMisnamed(name) {
 			w.passed = append(w.passed, passed{name, whyName, "rename it to end in .yaml, .yml or .json", object.SeverityError})
 		} else if mode.IsRegular() && isTemplate(name) {
-			w.passed = append(w.passed, passed{name, whyName, "write what it makes into a file that ends in .yaml, .yml or .json", object.SeverityWarning})
+			const hint = "write what it makes into a file that ends in .yaml, .yml or .json"
+			w.passed = append(w.passed, passed{name, whyName, hint, object.SeverityWarning})
 		}
 		return
 	case mode.IsRegular():
 		w.files = append(w.files, name)
-		w.passed = slices.DeleteFunc(w.passed, known)
+		w.passed = slices.DeleteFunc(w.passed, isSame)
 	default:
 		w.fail(name, "rename or remove it", errors.New("not a regular file"))
 	}
 	w.seen[real] = true
 }
 
-// matches reports whether a pattern matches a file that was found, by its name or by that of a
+// matches reports whether a pattern matches a file that was found, by its name or by the name of a
 // link to it or to a folder above it.
 func (w *walk) matches(pattern, name string) (bool, error) {
 	match, err := matches(pattern, name)
@@ -227,8 +235,8 @@ func (w *walk) matches(pattern, name string) (bool, error) {
 		if match || err != nil {
 			break
 		}
-		if rest, ok := strings.CutPrefix(w.reals[name], l.real); ok && (rest == "" || rest[0] == '/') {
-			match, err = matches(pattern, l.name+rest)
+		if below, ok := strings.CutPrefix(w.reals[name], l.real); ok && (below == "" || below[0] == '/') {
+			match, err = matches(pattern, l.name+below)
 		}
 	}
 	return match, err
@@ -249,20 +257,27 @@ func (w *walk) list(rel string) ([]fs.DirEntry, error) {
 	}
 	w.entries += len(entries)
 	if w.entries > maxEntries {
-		return nil, fmt.Errorf("more than %d files and folders to search, at %q: name a folder below it (no flag raises this limit)", maxEntries, rel)
+		const format = "more than %d files and folders to search, at %q: name a folder below it (no flag raises this limit)"
+		return nil, fmt.Errorf(format, maxEntries, rel)
 	}
 	return entries, nil
 }
 
-// isMisnamed reports whether the name of a file misses those of YAML and JSON by a slip, or is
-// that of Score alone: api.yamll, apiyaml, api.yaml.txt, api.score. Copies of an editor,
-// api.yaml~, are left out, and so are those in use elsewhere, api.yaml.bak.
+// isMisnamed reports whether the name of a file misses the extensions of YAML and JSON by a slip, or
+// has only the extension of Score: api.yamll, apiyaml, api.yaml.txt, api.score. Copies of an editor,
+// api.yaml~, are left out, and so are copies by other conventions, api.yaml.bak.
 func isMisnamed(name string) bool {
 	base := strings.ToLower(path.Base(name))
 	ext := path.Ext(base)
-	return IsDocument(strings.TrimSuffix(base, ".txt")) || base == "score" || ext == ".score" || !strings.HasSuffix(base, "~") && slices.ContainsFunc(extensions(), func(e string) bool {
-		return object.Distance(ext, e) <= 1 || ext == "" && strings.HasSuffix(base, e[1:])
+	isScore := base == "score" || ext == ".score"
+	if isScore || IsDocument(strings.TrimSuffix(base, ".txt")) {
+		return true
+	}
+	hasSlip := slices.ContainsFunc(extensions(), func(e string) bool {
+		lacksDot := ext == "" && strings.HasSuffix(base, e[1:])
+		return lacksDot || object.Distance(ext, e) <= 1
 	})
+	return hasSlip && !strings.HasSuffix(base, "~")
 }
 
 // isTemplate reports whether a file is a template of a document, by its name.
@@ -272,24 +287,23 @@ func isTemplate(name string) bool {
 }
 
 // matches reports whether a path matches a pattern, in which ** is any number of folders and the
-// rest is as in path.Match. Only the last ** that was passed is tried with more folders: what
-// those before it have matched is as good as any.
+// rest is as in path.Match. Only the last ** that was passed is tried with more folders: the folders
+// that earlier ** have matched are as good as any others.
 func matches(pattern, name string) (bool, error) {
 	want := strings.Split(pattern, "/")
 	have := strings.Split(name, "/")
 	if want[len(want)-1] == "**" {
-		want = append(want, "*") // A folder is no file in it.
+		want = append(want, "*") // The pattern matches files, and not the folder itself.
 	}
 
-	// The last ** and the part of the path where it was tried.
-	star, from := -1, 0
+	// The last **, and the part of the path where it was tried. A part that does not match goes to
+	// that **.
+	star, begun := -1, 0
 	p, n := 0, 0
-
-	// A part that does not match goes to that **.
 	for n < len(have) {
 		switch {
 		case p < len(want) && want[p] == "**":
-			star, from = p, n
+			star, begun = p, n
 			p++
 			continue
 		case p < len(want):
@@ -306,14 +320,14 @@ func matches(pattern, name string) (bool, error) {
 		if star < 0 {
 			return false, nil
 		}
-		from++
-		p, n = star+1, from
+		begun++
+		p, n = star+1, begun
 	}
 	return p == len(want), nil
 }
 
-// literal returns the last folder that a pattern names without wildcards, or the pattern itself if
-// it has none.
+// literal returns the last folder that a pattern names without wildcards, or a pattern without
+// wildcards itself.
 func literal(pattern string) string {
 	if meta := strings.IndexAny(pattern, "*?["); meta >= 0 {
 		return path.Dir(pattern[:meta] + "x")

@@ -57,11 +57,11 @@ func (o *Overlays) HelmFiles() (out []object.Value) {
 }
 
 // splitSpec splits the name of a chart off an argument. It is the name of the only spec if the
-// argument has none.
-func (o *Overlays) splitSpec(text string) (name, rest string) {
-	before, rest, named := strings.Cut(text, ":")
+// argument names no chart.
+func (o *Overlays) splitSpec(text string) (name, remainder string) {
+	before, remainder, named := strings.Cut(text, ":")
 	if _, isChart := o.Charts[before]; named && isChart {
-		return before, rest
+		return before, remainder
 	}
 	if len(o.Names) == 1 {
 		return o.Names[0], text

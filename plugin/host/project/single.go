@@ -69,18 +69,18 @@ func (c *components) addComponentBy(r *Root, name string, pos object.Pos) bool {
 	if _, known := c.texts.locations[pos.File]; err != nil || known || !isComponentFolder(entries) {
 		return known
 	}
-	at := folder{Location: Location{r, path.Dir(name)}, pos: pos}
-	called := path.Base(at.Dir)
-	if at.Dir == "." {
-		called = chartName(at)
+	location := folder{Location: Location{r, path.Dir(name)}, pos: pos}
+	called := path.Base(location.Dir)
+	if location.Dir == "." {
+		called = chartName(location)
 	}
-	component, _ := componentOf(at, entries)
-	c.texts.locations[pos.File] = at.Location
+	component, _ := componentOf(location, entries)
+	c.texts.locations[pos.File] = location.Location
 	c.singles = append(c.singles, single{pos: pos, name: called, component: component})
 	return true
 }
 
-// addManifestsOfStdin adds what was read of standard input, if it holds manifests.
+// addManifestsOfStdin adds the text of standard input, if it holds manifests.
 func (c *components) addManifestsOfStdin(data []byte) {
 	if !holdsManifest(data) {
 		return
@@ -96,7 +96,7 @@ func (c *components) holds(file string) bool {
 	return slices.ContainsFunc(c.singles, func(s single) bool { return s.pos.File == file })
 }
 
-// chartName returns the name of the chart in a folder, or "" if there is none.
+// chartName returns the name of the chart in a folder, or "".
 func chartName(f folder) string {
 	var chart struct{ Name string }
 	if data, err := f.Root.read(path.Join(f.Dir, chartFile), spec.MaxFile); err == nil {
@@ -105,8 +105,8 @@ func chartName(f folder) string {
 	return chart.Name
 }
 
-// componentOf returns the component that a folder of others is: a chart, a kustomization, or
-// manifests. It returns false if the folder is none.
+// componentOf returns the component in a folder: a chart, a kustomization, or manifests. It returns
+// false if the folder holds no component.
 func componentOf(f folder, entries []fs.DirEntry) (object.Value, bool) {
 	here := object.TextAt(".", f.pos)
 	switch {

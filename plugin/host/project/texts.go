@@ -25,8 +25,8 @@ func (r *Report) Fail(pos object.Pos, hint string, err error) {
 }
 
 // FailAt adds an error of a field of a document.
-func (r *Report) FailAt(pos object.Pos, at object.Path, hint string, err error) {
-	r.Errs = append(r.Errs, &object.Error{Stage: object.StageSpec, Pos: pos, Path: at.String(), Err: err, Hint: hint})
+func (r *Report) FailAt(pos object.Pos, field object.Path, hint string, err error) {
+	r.Errs = append(r.Errs, &object.Error{Stage: object.StageSpec, Pos: pos, Path: field.String(), Err: err, Hint: hint})
 }
 
 // Suggest returns the hint for an unknown word, for the first hundred mistakes. A user with many
@@ -39,7 +39,7 @@ func (r *Report) Suggest(word string, known []string) string {
 	return object.Suggest(word, known)
 }
 
-// Texts are the files that are kept, each once, and where they are.
+// Texts are the files that are kept, each once, with their locations.
 type Texts struct {
 	// Files are the files that hold documents, in the order in which they were found.
 	Files []spec.File
@@ -47,21 +47,21 @@ type Texts struct {
 	Bundles []Bundle
 
 	locations map[string]Location // by the name of the file in positions
-	// charged is Options.Charge, and ended the error of it.
+	// charged is Options.Charge, and ended is its error.
 	charged func(text spec.File) error
 	ended   error
 }
 
 // Bundle is a bundle of Timoni that was found: a CUE file with the field bundle.
 type Bundle struct {
-	// File is the bundle; its location is that of its name.
+	// File is the bundle; its name is also its location.
 	File spec.File
 	// More are files that the user named beside it, which are unified with it.
 	More []spec.File
-	// Runtime is runtime.cue beside it, with the clusters; its Name is "" where there is
-	// none.
+	// Runtime is runtime.cue beside it, with the clusters; its Name is "" where the file does
+	// not exist.
 	Runtime spec.File
-	// argument is set for one that the command line names as a file.
+	// argument is set for a bundle that the command line names as a file.
 	argument bool
 }
 
@@ -76,11 +76,11 @@ func (t *Texts) Location(file string) Location { return t.locations[file] }
 func (t *Texts) knows(file string) bool { return t.locations[file] != (Location{}) }
 
 // add keeps a file, once, and reports whether it did.
-func (t *Texts) add(file spec.File, at Location) bool {
+func (t *Texts) add(file spec.File, location Location) bool {
 	if t.knows(file.Name) || t.charge(file) != nil {
 		return false
 	}
-	t.locations[file.Name] = at
+	t.locations[file.Name] = location
 	t.Files = append(t.Files, file)
 	return true
 }
@@ -109,47 +109,47 @@ func (t *Texts) mentionedLater(r *Root, name string) bool {
 	defer func() { _ = f.Close() }()
 	const overlap = 1 << 10
 	buffer := make([]byte, overlap+1<<20)
-	from := 0
+	start := 0
 	for read := 0; read < MaxManifests && !t.hasEnded(); {
-		n, err := io.ReadFull(f, buffer[from:])
-		if ours, _ := spec.Mentions(buffer[:from+n]); ours {
+		n, err := io.ReadFull(f, buffer[start:])
+		if ours, _ := spec.Mentions(buffer[:start+n]); ours {
 			return true
 		}
 		if err != nil {
 			return false
 		}
 		read += n
-		from = copy(buffer, buffer[len(buffer)-overlap:])
+		start = copy(buffer, buffer[len(buffer)-overlap:])
 	}
 	return false
 }
 
-// Beside reads a file that the document in the file of names by a path relative to its folder. A
-// file of documents is kept, for excerpts: paths in it are relative to the same folder.
-func (t *Texts) Beside(of, name string) (spec.File, error) {
-	at := t.locations[of]
-	i := slices.IndexFunc(t.Files, func(f spec.File) bool { return f.Name == of })
-	if i >= 0 && path.Clean(name) == path.Base(of) {
+// Beside reads a file that the file document names by a path relative to its folder. A file of
+// documents is kept, for excerpts: paths in it are relative to the same folder.
+func (t *Texts) Beside(document, name string) (spec.File, error) {
+	location := t.locations[document]
+	i := slices.IndexFunc(t.Files, func(f spec.File) bool { return f.Name == document })
+	if i >= 0 && path.Clean(name) == path.Base(document) {
 		return t.Files[i], nil
 	}
-	data, err := at.Read(name)
+	data, err := location.Read(name)
 	if err != nil {
 		return spec.File{}, err
 	}
-	file := spec.File{Name: at.Root.Display(path.Join(at.Dir, name)), Data: spec.UTF8(data)}
+	file := spec.File{Name: location.Root.Display(path.Join(location.Dir, name)), Data: spec.UTF8(data)}
 	if IsDocument(name) {
-		t.add(file, at)
+		t.add(file, location)
 	}
 	return file, t.Ended()
 }
 
-// Below returns the files in a folder that the document in the file of names, and below it, by
-// paths relative to that folder, sorted. It returns at most one file more than most.
-func (t *Texts) Below(of, folder string, most int) (out []string, err error) {
-	at := t.locations[of]
+// Below returns the files at and below a folder that the file document names, by paths relative to
+// that folder, sorted. It returns at most one file more than most.
+func (t *Texts) Below(document, folder string, most int) (out []string, err error) {
+	location := t.locations[document]
 	var list func(rel string) error
 	list = func(rel string) error {
-		entries, err := at.Root.folder.List(path.Join(at.Dir, folder, rel), maxEntries)
+		entries, err := location.Root.folder.List(path.Join(location.Dir, folder, rel), maxEntries)
 		if err != nil {
 			return err
 		}

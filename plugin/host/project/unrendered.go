@@ -17,10 +17,10 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// Rest is what was found beside specs and is not rendered, which may be meant. All are sorted.
+// Rest lists files beside specs that are not rendered, although they may be meant. All are sorted.
 type Rest struct {
-	// NotRendered are the files of plain manifests, without those that components read and the
-	// golden files of modules.
+	// NotRendered are the files of plain manifests, except files that components read and golden
+	// files of modules.
 	NotRendered []string
 	// Nested are the files of the projects in folders below that a search left out.
 	Nested []string
@@ -29,7 +29,7 @@ type Rest struct {
 	NotApplied []string
 }
 
-// Unrendered returns what nothing renders, and reports what is likely a mistake. The argument used
+// Unrendered returns the files that nothing renders, and reports likely mistakes. The argument used
 // has the folders of the modules that are rendered, and read the files that components read.
 func (d *Discovery) Unrendered(docs Documents, used map[Location]bool, read map[string]bool) Rest {
 	reportUnrenderedFiles(d, docs.beside, read)
@@ -38,28 +38,31 @@ func (d *Discovery) Unrendered(docs Documents, used map[Location]bool, read map[
 }
 
 // reportUnrenderedPackages reports the CUE packages that make objects and that nothing renders,
-// because their folder holds specs too: a search takes a folder for one or the other.
+// because their folder holds specs too: a search takes a folder for a package or for specs.
 func reportUnrenderedPackages(d *Discovery, beside []Location, used map[Location]bool) {
 	done := maps.Clone(used)
-	for _, at := range beside {
-		if done[at] {
+	for _, location := range beside {
+		if done[location] {
 			continue
 		}
-		done[at] = true
+		done[location] = true
+
+		// The module of Timoni is reported, or else the first file of a package that makes objects.
 		const hint = "move it into a folder of its own, and write a Transform with cueRef: {type: path, ref: ./FOLDER}"
-		if name := path.Join(at.Dir, timoniFile); isFile(at.Root, name) {
-			d.Fail(object.Pos{File: at.Root.Display(name)}, hint, errors.New("the Timoni module in this folder is not rendered: the folder holds specs too"))
+		if name := path.Join(location.Dir, timoniFile); isFile(location.Root, name) {
+			err := errors.New("the Timoni module in this folder is not rendered: the folder holds specs too")
+			d.Fail(object.Pos{File: location.Root.Display(name)}, hint, err)
 			continue
 		}
-		entries, _ := at.Root.folder.List(at.Dir, maxEntries)
+		entries, _ := location.Root.folder.List(location.Dir, maxEntries)
 		for _, e := range entries {
-			name := path.Join(at.Dir, e.Name())
-			if contentOf([]fs.DirEntry{e}) != cuePackage || d.knows(at.Root.Display(name)) {
+			name := path.Join(location.Dir, e.Name())
+			if contentOf([]fs.DirEntry{e}) != cuePackage || d.knows(location.Root.Display(name)) {
 				continue
 			}
-			if data, err := at.Root.read(name, spec.MaxFile); err == nil && holdsObject(data) {
+			if data, err := location.Root.read(name, spec.MaxFile); err == nil && holdsObject(data) {
 				d.Errs = append(d.Errs, &object.Error{
-					Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: object.Pos{File: at.Root.Display(name)},
+					Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: object.Pos{File: location.Root.Display(name)},
 					Err: errors.New("the CUE package in this folder is not rendered: the folder holds specs too"), Hint: hint,
 				})
 				break
@@ -72,32 +75,32 @@ func reportUnrenderedPackages(d *Discovery, beside []Location, used map[Location
 // folders that were searched, if nothing reads them.
 func reportUnrenderedFiles(d *Discovery, beside []Location, read map[string]bool) {
 	if len(d.Errs.Failures()) > 0 {
-		return // What failed may be what reads them.
+		return // A spec with mistakes may read them.
 	}
 	holders := map[Location]string{}
 	for _, f := range d.folders {
 		holders[f.Location] = rendered(f, read)
 	}
-	for _, at := range beside {
-		holders[at] = "specs"
+	for _, location := range beside {
+		holders[location] = "specs"
 	}
 	for _, b := range d.Bundles {
 		if !b.argument {
 			holders[d.locations[b.File.Name]] = "a bundle"
 		}
 	}
-	for at, holder := range holders {
+	for location, holder := range holders {
 		files := append([]string{chartFile}, kustomizationFiles()...)
 		if holder != "specs" { // Tools make a compose file of Score files.
 			files = append(files, composeNames()...)
 		}
 		for _, name := range files {
-			warnUnrendered(d, at, name, holder, read)
+			warnUnrendered(d, location, name, holder, read)
 		}
 	}
 }
 
-// rendered returns what a folder without specs is rendered as.
+// rendered returns the kind of content that a folder without specs is rendered as.
 func rendered(f folder, read map[string]bool) string {
 	reads := func(name string) bool { return read[f.Root.Display(path.Join(f.Dir, name))] }
 	entries, _ := f.Root.folder.List(f.Dir, maxEntries) // It was listed a moment ago.
@@ -112,28 +115,29 @@ func rendered(f folder, read map[string]bool) string {
 	return "manifests"
 }
 
-// warnUnrendered warns of a file of a folder that is rendered as its holder is.
-func warnUnrendered(d *Discovery, at Location, name, holder string, read map[string]bool) {
-	file := path.Join(at.Dir, name)
-	shown := at.Root.Display(file)
-	data, err := at.Root.read(file, spec.MaxFile)
+// warnUnrendered warns of a file of a folder if the folder is rendered without it. The argument
+// holder describes the content that is rendered.
+func warnUnrendered(d *Discovery, location Location, name, holder string, read map[string]bool) {
+	file := path.Join(location.Dir, name)
+	shown := location.Root.Display(file)
+	data, err := location.Root.read(file, spec.MaxFile)
 	// A chart is read with all files of its folder.
-	isRead := read[shown] && (name == chartFile || !read[at.Root.Display(path.Join(at.Dir, chartFile))])
+	isRead := read[shown] && (name == chartFile || !read[location.Root.Display(path.Join(location.Dir, chartFile))])
 	if err != nil || len(bytes.TrimSpace(data)) == 0 || isRead || d.components.holds(shown) || slices.Contains(d.given, shown) {
 		return
 	}
-	what := "kustomization"
+	description := "kustomization"
 	hint := "pass the file itself: ropewalk render " + shown + "; or move it into a folder of its own"
 	switch {
 	case name == chartFile:
-		what = "chart"
+		description = "chart"
 	case !slices.Contains(kustomizationFiles(), name):
-		what = "compose file"
+		description = "compose file"
 		hint = "pass the file itself: ropewalk render " + shown + "; or name it in spec.specs of a project"
 	}
 	d.Errs = append(d.Errs, &object.Error{
 		Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: object.Pos{File: shown},
-		Err: fmt.Errorf("the %s in this folder is not rendered: the folder holds %s too", what, holder), Hint: hint,
+		Err: fmt.Errorf("the %s in this folder is not rendered: the folder holds %s too", description, holder), Hint: hint,
 	})
 }
 
@@ -144,7 +148,8 @@ func notRendered(d *Discovery, docs spec.Documents, read map[string]bool) []stri
 	for _, m := range docs.ConfigMaps {
 		ours[m.Pos.File] = ours[m.Pos.File] || m.Module
 	}
-	out := slices.DeleteFunc(slices.Clone(d.searcher.manifests), func(name string) bool { return ours[name] || strings.HasSuffix(name, spec.GoldenSuffix) })
+	isOurs := func(name string) bool { return ours[name] || strings.HasSuffix(name, spec.GoldenSuffix) }
+	out := slices.DeleteFunc(slices.Clone(d.searcher.manifests), isOurs)
 	slices.Sort(out)
 	return slices.Compact(out)
 }
@@ -160,9 +165,9 @@ func nested(d *Discovery) []string {
 func notApplied(d *Discovery) []string {
 	var out []string
 	for _, name := range d.given {
-		at := d.locations[name]
-		if beside := path.Join(at.Dir, spec.ProjectFile); isFile(at.Root, beside) && !d.knows(at.Root.Display(beside)) {
-			out = append(out, at.Root.Display(beside))
+		location := d.locations[name]
+		if beside := path.Join(location.Dir, spec.ProjectFile); isFile(location.Root, beside) && !d.knows(location.Root.Display(beside)) {
+			out = append(out, location.Root.Display(beside))
 		}
 	}
 	slices.Sort(out)
