@@ -113,7 +113,9 @@ func (a commands) cacheVerify() *cobra.Command {
 			for _, e := range report.Bad {
 				a.Note("bad: %s\n", command.OneLine(e.File))
 			}
-			if err := a.Print(fmt.Sprintf("%s in %s, %d bad, %d left over\n", command.BytesText(report.Bytes), printable.Count(report.Entries, "file"), len(report.Bad), len(report.Stale))); err != nil {
+			summary := fmt.Sprintf("%s in %s, %d bad, %d left over\n",
+				command.BytesText(report.Bytes), printable.Count(report.Entries, "file"), len(report.Bad), len(report.Stale))
+			if err := a.Print(summary); err != nil {
 				return err
 			}
 			if len(report.Bad) > 0 {

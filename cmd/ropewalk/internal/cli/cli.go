@@ -16,7 +16,7 @@ import (
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 )
 
-// Main runs the process: a worker where the first argument asks for one, and
+// Main runs the process: a worker if the first argument asks for a worker, and
 // otherwise the command line until it ends or the user interrupts it. It
 // returns the exit code.
 func Main() int {
@@ -46,7 +46,7 @@ func processStreams() command.Streams {
 	return s
 }
 
-// serveWorker runs the process of a worker: it evaluates what its parent sends until the parent
+// serveWorker runs the process of a worker: it evaluates the requests of its parent until the parent
 // closes the pipe. It returns the exit code.
 func serveWorker() int {
 	if err := process.ServeWorker(); err != nil {

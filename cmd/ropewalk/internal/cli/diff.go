@@ -24,20 +24,20 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// diffFlags are those of diff beside those of every project.
+// diffFlags are the flags of every project and the flags of diff.
 type diffFlags struct {
 	command.ProjectFlags
 	format   command.Choice
 	deadline time.Duration
-	// specs are what is compared, all where there is none, and recursive means every project on
-	// its own.
-	specs     []string
+	// specs names the specs whose objects are compared; empty means all of them.
+	specs []string
+	// recursive compares every project below the sides on its own.
 	recursive command.Recursive
-	// environments are those of the projects that were compared.
+	// environments names the environments of the projects that were compared.
 	environments []string
 }
 
-// defaultDeadline is how long a comparison may take: that of a request of the sidecar.
+// defaultDeadline limits a comparison, as the sidecar limits a request.
 const defaultDeadline = 5 * time.Minute
 
 func (a commands) diffCommand() *cobra.Command {
@@ -115,6 +115,8 @@ func (a commands) runDiff(ctx context.Context, flags *diffFlags, before, after s
 	if before == "-" && after == "-" {
 		return command.Usagef("", "standard input is one side, and not both")
 	}
+
+	// Compare the sides.
 	limited, cancel := context.WithTimeout(ctx, flags.deadline)
 	defer cancel()
 	run := a.diffOne
@@ -122,15 +124,20 @@ func (a commands) runDiff(ctx context.Context, flags *diffFlags, before, after s
 		run = a.diffAll
 	}
 	different, err := run(limited, flags, before, after)
+
+	// Report the result, and a deadline that this command set itself.
 	if err == nil && flags.Environment == "" && len(flags.environments) > 0 {
 		slices.Sort(flags.environments)
-		a.Note("ropewalk: compared without an environment; -e compares one of them: %s\n", strings.Join(slices.Compact(flags.environments), ", "))
+		names := strings.Join(slices.Compact(flags.environments), ", ")
+		a.Note("ropewalk: compared without an environment; -e compares one of them: %s\n", names)
 	}
+	exceeded := limited.Err() != nil && ctx.Err() == nil
 	switch {
-	case err != nil && limited.Err() != nil && ctx.Err() == nil:
+	case err != nil && exceeded:
 		return object.Errors{{
-			Stage: object.StageCheck, Err: fmt.Errorf("the comparison of %q with %q exceeded the deadline of %s", before, after, flags.deadline),
-			Hint: "compare less at once, or raise the limit (--deadline)",
+			Stage: object.StageCheck,
+			Err:   fmt.Errorf("the comparison of %q with %q exceeded the deadline of %s", before, after, flags.deadline),
+			Hint:  "compare less at once, or raise the limit (--deadline)",
 		}}
 	case err == nil && different:
 		return command.ErrDifferentReported()
@@ -140,9 +147,7 @@ func (a commands) runDiff(ctx context.Context, flags *diffFlags, before, after s
 
 // diffOne compares two sides, and prints how they differ.
 func (a commands) diffOne(ctx context.Context, flags *diffFlags, before, after string) (bool, error) {
-	report, known, err := a.compareSides(ctx, flags,
-		func() (side, error) { return a.openSide(ctx, &flags.ProjectFlags, before, after) },
-		func() (side, error) { return a.openSide(ctx, &flags.ProjectFlags, after, before) }, before, after)
+	report, known, err := a.compareSides(ctx, flags, before, after)
 	if err == nil {
 		err = command.KnownSpecs(flags.specs, known)
 	}
@@ -152,8 +157,8 @@ func (a commands) diffOne(ctx context.Context, flags *diffFlags, before, after s
 	return !report.Empty(), a.printDiff(report, flags.format.Value)
 }
 
-// diffAll compares every project of two trees. The mistakes of one project do not hide those of the
-// others.
+// diffAll compares every project of two trees. A project with mistakes does not hide the mistakes of
+// other projects.
 func (a commands) diffAll(ctx context.Context, flags *diffFlags, before, after string) (different bool, err error) {
 	// Find the projects and the units of both trees.
 	units, err := units.New(&flags.ProjectFlags)
@@ -161,50 +166,50 @@ func (a commands) diffAll(ctx context.Context, flags *diffFlags, before, after s
 		return false, err
 	}
 	defer units.Close()
-	old, err := a.openTree(ctx, flags, units, before, after)
+	oldTree, err := a.openTree(ctx, flags, units, before, after)
 	if err != nil {
 		return false, err
 	}
-	defer old.close()
-	now, err := a.openTree(ctx, flags, units, after, before)
+	defer oldTree.close()
+	newTree, err := a.openTree(ctx, flags, units, after, before)
 	if err != nil {
 		return false, err
 	}
-	defer now.close()
-	all := slices.Concat(old.projects, now.projects)
-	if err := units.Check(&flags.ProjectFlags, len(all) > 0); err != nil {
+	defer newTree.close()
+	projects := slices.Concat(oldTree.projects, newTree.projects)
+	if err := units.Check(&flags.ProjectFlags, len(projects) > 0); err != nil {
 		return false, err
 	}
-	all = slices.Concat(all, slices.Collect(maps.Keys(old.units)), slices.Collect(maps.Keys(now.units)))
-	// What one side alone cannot render is not deleted.
-	all = slices.DeleteFunc(all, func(name string) bool { return units.Missing[name] })
-	if len(all) == 0 && flags.UnitName == "" && len(units.Units) == 0 { // Each side stands for itself.
-		old.projects, now.projects = []string{"."}, []string{"."}
-		all = old.projects
+	projects = slices.Concat(projects, slices.Collect(maps.Keys(oldTree.units)), slices.Collect(maps.Keys(newTree.units)))
+	// A unit that only one side cannot render is not a deleted unit.
+	projects = slices.DeleteFunc(projects, func(name string) bool { return units.Missing[name] })
+	if len(projects) == 0 && flags.UnitName == "" && len(units.Units) == 0 { // Each side stands for itself.
+		oldTree.projects, newTree.projects = []string{"."}, []string{"."}
+		projects = oldTree.projects
 	}
-	slices.Sort(all)
+	slices.Sort(projects)
 
-	// Compare project by project, and collect mistakes, so that one project does not hide the others.
+	// Compare project by project, and collect the mistakes of all of them.
 	var reports diff.Reports
-	var found object.Errors
+	var mistakes object.Errors
 	var specs []string
 	texts := map[string][]byte{}
-	for _, project := range slices.Compact(all) {
-		report, known, mistakes, err := a.compareIn(ctx, flags, old, now, project, texts)
-		found = append(found, mistakes...)
+	for _, project := range slices.Compact(projects) {
+		report, known, failures, err := a.compareIn(ctx, flags, oldTree, newTree, project, texts)
+		mistakes = append(mistakes, failures...)
 		switch {
 		case err != nil:
 			return false, err
-		case len(mistakes) > 0:
+		case len(failures) > 0:
 			continue
 		}
 		specs = append(specs, known...)
 		if len(flags.specs) > 0 && !slices.ContainsFunc(flags.specs, func(name string) bool { return slices.Contains(known, name) }) {
-			continue // It has none of them.
+			continue // The project has none of the chosen specs.
 		}
 		different = different || !report.Empty()
 		var hidden []string
-		for _, t := range []tree{old, now} {
+		for _, t := range []tree{oldTree, newTree} {
 			secrets, err := a.secretsOf(ctx, t, project)
 			if err != nil {
 				return false, err
@@ -212,19 +217,19 @@ func (a commands) diffAll(ctx context.Context, flags *diffFlags, before, after s
 			hidden = append(hidden, secrets...)
 		}
 		preview.HideIn(&report, hidden)
-		reports = append(reports, diff.Named{Project: nameIn(project, old, now), Report: report})
+		reports = append(reports, diff.Named{Project: nameIn(project, oldTree, newTree), Report: report})
 	}
 
 	// A spec that no project has is a mistake on the command line, unless a project did not load.
 	a.Texts = texts
 	slices.Sort(specs)
-	if err := command.KnownSpecs(flags.specs, slices.Compact(specs)); err != nil && len(found) == 0 {
+	if err := command.KnownSpecs(flags.specs, slices.Compact(specs)); err != nil && len(mistakes) == 0 {
 		return false, err
 	}
 	if err := a.printDiffs(reports, flags.format.Value); err != nil {
 		return false, err
 	}
-	return different, units.Finish(a.App, &flags.ProjectFlags, found.Err())
+	return different, units.Finish(a.App, &flags.ProjectFlags, mistakes.Err())
 }
 
 // nameIn returns the name of a project, or of a unit that one of two trees has.
@@ -238,15 +243,15 @@ func nameIn(project string, trees ...tree) string {
 }
 
 // compareSides opens two sides, compares them and closes them. It returns the specs that they have.
-func (a commands) compareSides(ctx context.Context, flags *diffFlags, before, after func() (side, error), nameBefore, nameAfter string) (diff.Report, []string, error) {
-	old, err := before()
+func (a commands) compareSides(ctx context.Context, flags *diffFlags, before, after string) (diff.Report, []string, error) {
+	old, err := a.openSide(ctx, &flags.ProjectFlags, before, after)
 	if err != nil {
-		return diff.Report{}, nil, a.nameSide(ctx, "BEFORE", nameBefore, err)
+		return diff.Report{}, nil, a.nameSide(ctx, "BEFORE", before, err)
 	}
 	defer old.close()
-	now, err := after()
+	now, err := a.openSide(ctx, &flags.ProjectFlags, after, before)
 	if err != nil {
-		return diff.Report{}, nil, a.nameSide(ctx, "AFTER", nameAfter, err)
+		return diff.Report{}, nil, a.nameSide(ctx, "AFTER", after, err)
 	}
 	defer now.close()
 	return a.compareOpened(ctx, flags, old, now)
@@ -254,21 +259,26 @@ func (a commands) compareSides(ctx context.Context, flags *diffFlags, before, af
 
 // compareIn opens a project of two trees, compares it and closes it. Mistakes of either side are
 // returned apart from other errors, and the texts that they are in are added to texts.
-func (a commands) compareIn(ctx context.Context, flags *diffFlags, before, after tree, project string, texts map[string][]byte) (diff.Report, []string, object.Errors, error) {
+func (a commands) compareIn(
+	ctx context.Context, flags *diffFlags, before, after tree, project string, texts map[string][]byte,
+) (diff.Report, []string, object.Errors, error) {
+	// Open both sides, so that the mistakes of both are returned.
 	old, mistakes, err := a.openIn(ctx, before, "BEFORE", project, texts)
 	if err != nil {
 		return diff.Report{}, nil, nil, err
 	}
 	defer old.close()
-	now, more, err := a.openIn(ctx, after, "AFTER", project, texts)
+	now, newMistakes, err := a.openIn(ctx, after, "AFTER", project, texts)
 	if err != nil {
 		return diff.Report{}, nil, nil, err
 	}
 	defer now.close()
-	mistakes = append(mistakes, more...)
+	mistakes = append(mistakes, newMistakes...)
 	if len(mistakes) > 0 {
 		return diff.Report{}, nil, mistakes, nil
 	}
+
+	// Compare what both sides render.
 	report, known, err := a.compareOpened(ctx, flags, old, now)
 	if mistakes, ok := command.IsFindings(err); ok && ctx.Err() == nil {
 		return report, known, mistakes, nil
@@ -297,30 +307,60 @@ func (a commands) compareOpened(ctx context.Context, flags *diffFlags, old, now 
 	return report, known, nil
 }
 
+// keepSpecs leaves in both sides the objects of some specs. If an object moves to another spec, the
+// objects of both specs stay. It returns the specs that the sides have.
+func keepSpecs(names []string, sides ...*side) (known []string, err error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	chosen := map[object.Ref]bool{}
+	for _, s := range sides {
+		if s.rendered != nil {
+			known = append(known, s.rendered.SpecNames()...)
+		}
+		for _, i := range s.Items {
+			if i.Node == "" && !i.Delivers {
+				hint := "compare projects, or artifacts that \"ropewalk build\" pushed"
+				return nil, command.Usagef(hint, "--spec: %s does not say which spec made its objects", s.Name)
+			}
+			known = append(known, i.Node.Spec())
+			if slices.Contains(names, i.Node.Spec()) {
+				chosen[i.Object.Ref()] = true
+			}
+		}
+	}
+	for _, s := range sides {
+		s.Items = slices.DeleteFunc(s.Items, func(i diff.Item) bool { return !chosen[i.Object.Ref()] })
+	}
+	slices.Sort(known)
+	return slices.Compact(known), nil
+}
+
 // noteApart prints which objects are deleted and created because the sides have them in other
-// namespaces: they are other objects for a cluster, and often the same ones for the user.
+// namespaces: a cluster sees other objects, and the user often the same objects.
 func (a commands) noteApart(report diff.Report) {
 	deleted := map[object.Ref]string{}
 	moves := map[string]bool{}
-	n := 0
+	moved := 0
 	for _, kind := range []diff.Kind{diff.Deleted, diff.Created} {
 		for _, c := range report.Changes {
 			ref := c.Ref
 			ref.Namespace = ""
-			from, known := deleted[ref]
+			namespace, known := deleted[ref]
 			switch {
 			case c.Kind != kind || c.Ref.Namespace == "":
 			case kind == diff.Deleted:
 				deleted[ref] = c.Ref.Namespace
 			case known:
-				moves[from+" -> "+c.Ref.Namespace] = true
-				n++
+				moves[namespace+" -> "+c.Ref.Namespace] = true
+				moved++
 			}
 		}
 	}
-	if n > 0 {
-		a.Note("ropewalk: compared as deleted and created: %s in another namespace (%s); render both sides with the same -n NAMESPACE to compare what is in them\n",
-			printable.Count(n, "object"), strings.Join(object.SortedKeys(moves), ", "))
+	if moved > 0 {
+		text := "ropewalk: compared as deleted and created: %s in another namespace (%s); " +
+			"render both sides with the same -n NAMESPACE to compare what is in them\n"
+		a.Note(text, printable.Count(moved, "object"), strings.Join(object.SortedKeys(moves), ", "))
 	}
 }
 
@@ -345,8 +385,8 @@ func placeFields(report diff.Report, place func(object.Pos) object.Pos) {
 	}
 }
 
-// nameSide returns err with the side that it is of. Mistakes in files are printed one by one with
-// their places, so that nameSide prints a line ahead of them.
+// nameSide adds the name of a side to its error. Mistakes in files are printed one by one with their
+// places, so nameSide prints a line ahead of them.
 func (a commands) nameSide(ctx context.Context, which, arg string, err error) error {
 	var mistakes object.Errors
 	var mistake *object.Error
@@ -375,8 +415,8 @@ func (a commands) printDiff(report diff.Report, format string) error {
 	return a.Write([]byte(report.Text(a.style())))
 }
 
-// style returns the colours of the stream that a report goes to. The colours of App are those of
-// the other stream.
+// style returns the colours for standard output, where a report goes. The colours of App are for
+// standard error.
 func (a commands) style() diff.Style {
 	p := command.Paint{On: a.OutColor}
 	return diff.Style{Bold: p.Bold, Dim: p.Dim, Added: p.Good, Removed: p.Bad, Warn: p.Warn}

@@ -38,19 +38,20 @@ import (
 // gitPrefix marks a side as a Git revision, whatever files there are.
 const gitPrefix = "git:"
 
-// side is one side of a comparison, with the render that it comes from where it
-// is one, but for its result.
+// side is one side of a comparison.
 type side struct {
 	diff.Snapshot
+	// rendered is the render of the side, without its result; nil for a side of manifests.
 	rendered *command.Rendered
 	close    func()
 }
 
-// openSide opens what arg names. The argument other is the other side.
-func (a commands) openSide(ctx context.Context, flags *command.ProjectFlags, arg, other string) (side, error) {
+// openSide opens the side that arg names. The argument of the other side completes a Git revision
+// without a path.
+func (a commands) openSide(ctx context.Context, flags *command.ProjectFlags, arg, otherArg string) (side, error) {
 	// A prefix, or the form of the reference, decides without a look at the disk.
 	if rev, ok := strings.CutPrefix(arg, gitPrefix); ok {
-		return a.revisionSide(ctx, flags, rev, other)
+		return a.revisionSide(ctx, flags, rev, otherArg)
 	}
 	if command.IsArtifact(arg) {
 		return a.artifactSide(ctx, flags, arg)
@@ -59,11 +60,11 @@ func (a commands) openSide(ctx context.Context, flags *command.ProjectFlags, arg
 		return streamSide(ctx, arg, a.In)
 	}
 
-	// A name that is not on disk is that of a revision.
+	// A name that is not on disk names a revision.
 	info, err := os.Stat(arg)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return a.revisionSide(ctx, flags, arg, other)
+		return a.revisionSide(ctx, flags, arg, otherArg)
 	case err != nil:
 		return side{}, &command.EnvironmentError{Err: err}
 	case !info.IsDir() && !info.Mode().IsRegular(): // A pipe can be read once.
@@ -75,7 +76,7 @@ func (a commands) openSide(ctx context.Context, flags *command.ProjectFlags, arg
 		return streamSide(ctx, arg, f)
 	}
 
-	// A folder without specs is one of manifests.
+	// A folder without specs holds manifests.
 	specs, err := project.HoldsSpecs(arg)
 	if err != nil {
 		return side{}, &command.EnvironmentError{Err: err}
@@ -86,54 +87,26 @@ func (a commands) openSide(ctx context.Context, flags *command.ProjectFlags, arg
 	return a.projectSide(ctx, flags, arg, nil, arg)
 }
 
-// keepSpecs leaves in both sides the objects of some specs. If an object moves to another spec, the
-// objects of both specs stay. It returns the specs that the sides have.
-func keepSpecs(names []string, sides ...*side) (known []string, err error) {
-	if len(names) == 0 {
-		return nil, nil
-	}
-	chosen := map[object.Ref]bool{}
-	for _, s := range sides {
-		if s.rendered != nil {
-			known = append(known, s.rendered.SpecNames()...)
-		}
-		for _, i := range s.Items {
-			if i.Node == "" && !i.Delivers {
-				return nil, command.Usagef("compare projects, or artifacts that \"ropewalk build\" pushed", "--spec: %s does not say which spec made its objects", s.Name)
-			}
-			known = append(known, i.Node.Spec())
-			if slices.Contains(names, i.Node.Spec()) {
-				chosen[i.Object.Ref()] = true
-			}
-		}
-	}
-	for _, s := range sides {
-		s.Items = slices.DeleteFunc(s.Items, func(i diff.Item) bool { return !chosen[i.Object.Ref()] })
-	}
-	slices.Sort(known)
-	return slices.Compact(known), nil
-}
-
 // tree is a folder with projects, as one of two sides.
 type tree struct {
 	arg string
-	// files are those of a revision, with the folder in them; nil is the disk.
+	// files holds the files of a revision; nil means the disk. The folder inside it is the tree.
 	files  *checkout.Files
 	inside string
 	flags  *command.ProjectFlags
-	// projects are where they are below the folder, and units are those of Argo CD or Flux by their
-	// folders in an output.
+	// projects lists the paths of projects below the folder.
 	projects []string
-	units    map[string]command.Below
-	close    func()
+	// units maps folders of an output to units of Argo CD or Flux.
+	units map[string]command.Below
+	close func()
 }
 
-// isOutput reports whether the tree has nothing that is rendered, so that its folders may be those that
-// "ropewalk render -r -o" wrote.
+// isOutput reports whether the tree has nothing to render. Its folders may then come from "ropewalk
+// render -r -o".
 func (t tree) isOutput() bool { return t.files == nil && len(t.projects) == 0 && len(t.units) == 0 }
 
-// at returns the name of a project of the tree, as users read it.
-func (t tree) at(project string) string {
+// placeOf returns the path of a project of the tree, as users read it.
+func (t tree) placeOf(project string) string {
 	if u, ok := t.units[project]; ok {
 		return u.Path
 	}
@@ -143,33 +116,35 @@ func (t tree) at(project string) string {
 	return t.arg + ":" + path.Join(t.inside, project)
 }
 
-// secretsOf returns the values of Secrets in a unit of a tree, and what its chart makes of them.
+// secretsOf returns the values of Secrets in a unit of a tree, and the values that its chart makes of
+// them.
 func (a commands) secretsOf(ctx context.Context, t tree, project string) ([]string, error) {
 	u := t.units[project].Unit
 	if u == nil {
 		return nil, nil
 	}
-	load := func(ctx context.Context, one gitops.Unit) (host.Loaded, error) {
-		return a.LoadUnit(ctx, u.Flags, u.Files, one)
+	load := func(ctx context.Context, unit gitops.Unit) (host.Loaded, error) {
+		return a.LoadUnit(ctx, u.Flags, u.Files, unit)
 	}
 	made, err := gitops.Transformed(ctx, u.Unit, load, u.Flags.Shared)
 	return slices.Concat(u.Secrets, made), err
 }
 
-// openTree finds the projects and the units of arg, and adds the units to found. The argument other is
-// the other side.
-func (a commands) openTree(ctx context.Context, flags *diffFlags, found *units.Found, arg, other string) (out tree, err error) {
-	// A name that is not on disk is that of a revision.
+// openTree finds the projects and the units of arg, and adds the units to found. The argument of the
+// other side completes a Git revision without a path.
+func (a commands) openTree(ctx context.Context, flags *diffFlags, found *units.Found, arg, otherArg string) (out tree, err error) {
+	// A name that is not on disk names a revision.
 	rev, isRevision := strings.CutPrefix(arg, gitPrefix)
 	info, err := os.Stat(arg)
 	isRevision = isRevision || errors.Is(err, fs.ErrNotExist)
 	out = tree{arg: arg, inside: ".", flags: &flags.ProjectFlags, close: func() {}}
 	var files fs.FS
+	isFile := !isRevision && err == nil && !info.IsDir()
 	switch {
-	case command.IsArtifact(arg) || !isRevision && err == nil && !info.IsDir():
+	case command.IsArtifact(arg) || isFile:
 		return tree{}, command.Usagef("name folders or revisions", "--recursive looks for projects in folders, and %s is none", arg)
 	case isRevision:
-		out.files, out.arg, out.inside, err = openRevision(ctx, rev, other)
+		out.files, out.arg, out.inside, err = openRevision(ctx, rev, otherArg)
 		if err != nil {
 			return tree{}, fmt.Errorf("%q: %w", arg, err)
 		}
@@ -223,8 +198,8 @@ func (a commands) openSideIn(ctx context.Context, t tree, project string) (side,
 	if u, ok := t.units[project]; ok {
 		return a.projectSide(ctx, u.Flags(*t.flags), t.arg, nil, u.Path)
 	}
-	if info, err := os.Stat(t.at(project)); t.isOutput() && err == nil && info.IsDir() {
-		return manifestsSide(ctx, t.at(project), true)
+	if info, err := os.Stat(t.placeOf(project)); t.isOutput() && err == nil && info.IsDir() {
+		return manifestsSide(ctx, t.placeOf(project), true)
 	}
 	switch {
 	case !slices.Contains(t.projects, project):
@@ -232,7 +207,7 @@ func (a commands) openSideIn(ctx context.Context, t tree, project string) (side,
 	case t.files != nil:
 		return a.projectSide(ctx, t.flags, t.arg, t.files, path.Join(t.inside, project))
 	}
-	return a.openSide(ctx, t.flags, t.at(project), "")
+	return a.openSide(ctx, t.flags, t.placeOf(project), "")
 }
 
 // openIn opens a project of a tree. Mistakes in it are returned apart from other errors, at files that
@@ -258,24 +233,25 @@ func (a commands) openIn(ctx context.Context, t tree, which, project string, tex
 		mistakes, ok = command.UnitMistakes(err)
 	}
 	if !ok || ctx.Err() != nil {
-		return out, nil, a.nameSide(ctx, which, t.at(project), err)
+		return out, nil, a.nameSide(ctx, which, t.placeOf(project), err)
 	}
 	return side{close: func() {}}, mistakes.In(prefix), nil
 }
 
 // streamSide reads the side that a command wrote into a pipe.
-func streamSide(ctx context.Context, name string, from io.Reader) (side, error) {
-	data, err := io.ReadAll(io.LimitReader(from, project.MaxManifests+1))
+func streamSide(ctx context.Context, name string, reader io.Reader) (side, error) {
+	data, err := io.ReadAll(io.LimitReader(reader, project.MaxManifests+1))
 	switch {
 	case err != nil:
 		return side{}, &command.EnvironmentError{Err: err}
 	case len(data) > project.MaxManifests:
-		return side{}, command.Usagef("write it to files, of which each may have as much", "%s: more than the %d bytes that are read", name, project.MaxManifests)
+		hint := "write it to files, of which each may have as much"
+		return side{}, command.Usagef(hint, "%s: more than the %d bytes that are read", name, project.MaxManifests)
 	case len(bytes.TrimSpace(data)) == 0: // The command before it may have failed.
 		return side{}, command.Usagef("", "%s: nothing was written into it", name)
 	}
 	return readManifests(func() (diff.Snapshot, error) {
-		out, err := snapshot.OfFile(ctx, "-", data) // The number of a pipe is no wave.
+		out, err := snapshot.OfFile(ctx, "-", data) // The number in the name of a pipe is no wave.
 		out.Name = name
 		return out, err
 	})
@@ -321,7 +297,7 @@ func (a commands) projectSide(ctx context.Context, flags *command.ProjectFlags, 
 		r.Close()
 		return side{}, err
 	}
-	r.Result = render.Result{} // Of two large projects it would hold what the comparison needs.
+	r.Result = render.Result{} // Two large results would take the memory that the comparison needs.
 	return side{Snapshot: rendered, rendered: &r, close: r.Close}, nil
 }
 
@@ -342,8 +318,8 @@ func (a commands) artifactSide(ctx context.Context, flags *command.ProjectFlags,
 
 // revisionSide renders the project as it was at a revision of the repository
 // that the working directory, or the other side, is in.
-func (a commands) revisionSide(ctx context.Context, flags *command.ProjectFlags, arg, other string) (side, error) {
-	files, rev, inside, err := openRevision(ctx, arg, other)
+func (a commands) revisionSide(ctx context.Context, flags *command.ProjectFlags, arg, otherArg string) (side, error) {
+	files, rev, inside, err := openRevision(ctx, arg, otherArg)
 	if err != nil {
 		return side{}, err
 	}
@@ -354,54 +330,56 @@ func (a commands) revisionSide(ctx context.Context, flags *command.ProjectFlags,
 	return a.projectSide(ctx, files.Flags(flags), rev, files, inside)
 }
 
-// openRevision opens REVISION[:PATH] of the repository that the other side is in. If arg has no
-// path, it takes that of the other side.
-func openRevision(ctx context.Context, arg, other string) (files *checkout.Files, rev, inside string, err error) {
-	rev, inside, given := strings.Cut(arg, ":")
-	repository, at, err := checkout.InRepository(other)
+// openRevision opens REVISION[:PATH] of the repository that the other side is in. An arg without a
+// path takes the path of the other side.
+func openRevision(ctx context.Context, arg, otherArg string) (files *checkout.Files, rev, inside string, err error) {
+	rev, inside, hasPath := strings.Cut(arg, ":")
+	repository, otherPath, err := checkout.InRepository(otherArg)
 	if err != nil {
 		err = fmt.Errorf("%q is no file or folder, and cannot be a Git revision: %w", arg, err)
 		return nil, "", "", command.Usagef(project.NearestFile(arg), "%w", err)
 	}
-	if !given {
-		inside = at
+	if !hasPath {
+		inside = otherPath
 	}
 	inside = path.Clean(inside)
 	if !filepath.IsLocal(inside) {
-		return nil, "", "", command.Usagef("write REVISION:PATH with a path from the root of the repository", "%q leaves the repository", inside)
+		hint := "write REVISION:PATH with a path from the root of the repository"
+		return nil, "", "", command.Usagef(hint, "%q leaves the repository", inside)
 	}
 	files, err = checkout.Open(ctx, repository, rev)
 	return files, rev, inside, err
 }
 
 // beforeImport opens the source of a project as a side, before anything is written.
-func (a commands) beforeImport(ctx context.Context, flags *command.ProjectFlags, in imported, from, dir string) (side, error) {
+func (a commands) beforeImport(ctx context.Context, flags *command.ProjectFlags, in imported, source, dir string) (side, error) {
 	// A copy is compared under the path of its source.
 	var out side
-	held := in.files
-	at := in.copied
-	if in.copied != "" && filepath.IsLocal(from) {
-		held = map[string][]byte{}
-		at = filepath.ToSlash(filepath.Clean(from))
+	content := in.files
+	folder := in.copied
+	if in.copied != "" && filepath.IsLocal(source) {
+		content = map[string][]byte{}
+		folder = filepath.ToSlash(filepath.Clean(source))
 		for name, data := range in.files {
-			held[path.Join(at, strings.TrimPrefix(name, in.copied))] = data
+			content[path.Join(folder, strings.TrimPrefix(name, in.copied))] = data
 		}
 	}
 
 	// Open what the render is compared with.
-	files, err := memfs.New(held)
+	files, err := memfs.New(content)
 	switch {
 	case err != nil:
 	case in.ofUnits:
-		out = side{Snapshot: diff.Snapshot{Name: in.before, Items: in.items, Rendered: true, Dialect: dialect.Plain}, close: func() {}}
-	case in.copied != "": // Of the copy alone, so that what leaves it is found.
-		out, err = a.projectSide(ctx, flags.Named(in.name), from, files, at)
+		rendered := diff.Snapshot{Name: in.before, Items: in.items, Rendered: true, Dialect: dialect.Plain}
+		out = side{Snapshot: rendered, close: func() {}}
+	case in.copied != "": // Only the copy is opened, so that a path that leaves it is an error.
+		out, err = a.projectSide(ctx, flags.Named(in.name), source, files, folder)
 		if err != nil {
 			text := "%s is in another repository than %s, and a copy of it alone does not render: name a directory in its repository\n"
-			if _, _, none := checkout.InRepository(from); none != nil {
+			if _, _, noRepository := checkout.InRepository(source); noRepository != nil {
 				text = "%s is in no Git repository, and a copy of it in %s does not render alone: git init in the folder above both makes them one\n"
 			}
-			a.Note(text, from, dir)
+			a.Note(text, source, dir)
 		}
 	case in.files != nil:
 		out = side{close: func() {}}
@@ -410,15 +388,18 @@ func (a commands) beforeImport(ctx context.Context, flags *command.ProjectFlags,
 		out, err = a.openSide(ctx, flags.Named(in.name), in.before, dir)
 	}
 	if err != nil {
-		return side{}, a.nameSide(ctx, "the source", from, err)
+		return side{}, a.nameSide(ctx, "the source", source, err)
 	}
 	return out, nil
 }
 
 // compareImported compares the source of a project with its render, and returns the warnings of
 // that render.
-func (a commands) compareImported(ctx context.Context, given *pflag.FlagSet, old side, in imported, from, dir string) (diff.Report, object.Errors, error) {
-	flags, err := notKept(given)
+func (a commands) compareImported(
+	ctx context.Context, set *pflag.FlagSet, old side, in imported, source, dir string,
+) (diff.Report, object.Errors, error) {
+	// Render the project as it is written, and compare it.
+	flags, err := notKept(set)
 	if err != nil {
 		return diff.Report{}, nil, err
 	}
@@ -435,14 +416,16 @@ func (a commands) compareImported(ctx context.Context, given *pflag.FlagSet, old
 		}
 		return report, r.Warnings.Sorted(), err
 	}
-	// The copy is removed: mistakes in it are shown in what it was made of.
+
+	// The copy will be removed, so mistakes in it are shown at their lines of the source.
 	var mistakes object.Errors
 	if errors.As(err, &mistakes) {
 		for _, m := range mistakes {
 			if !in.moved && m.Pos.File == path.Join(filepath.ToSlash(dir), importedFile) {
-				m.Pos.File = from
+				m.Pos.File = source
 			}
-			m.Hint = strings.Replace(m.Hint, "allow this Secret in allowSecrets", "write the Component with allowSecrets: [NAME] in its spec yourself, which no import does", 1)
+			byHand := "write the Component with allowSecrets: [NAME] in its spec yourself, which no import does"
+			m.Hint = strings.Replace(m.Hint, "allow this Secret in allowSecrets", byHand, 1)
 		}
 	}
 	a.Note("nothing was written to %s, because its render fails\n", dir)

@@ -16,11 +16,11 @@
 //
 // # Decisions
 //
-// The environment is read here and nowhere below, and only for what is about
-// the terminal and the garbage collector (NO_COLOR, TERM, GOGC, GOMEMLIMIT): a
-// render must not depend on it.
+// The environment is read here and nowhere below, and only for the terminal and
+// the garbage collector (NO_COLOR, TERM, GOGC, GOMEMLIMIT): a render must not
+// depend on it.
 //
-// Mistakes on the command line end with code 2 and those in files with code 1,
+// Mistakes on the command line end with code 2 and mistakes in files with code 1,
 // so that a pipeline can tell a wrong call from a wrong spec. One code for
 // both, as most peers have, hides broken pipelines.
 package cli

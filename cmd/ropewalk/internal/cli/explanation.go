@@ -16,138 +16,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// findNode returns the node that name means: its id, the part of an id after the slash, or
-// Kind/name, Kind.group/name and Kind/namespace/name of its object, with the kind as kubectl takes
-// it: deploy, deployments.
-func findNode(nodes []*object.Node, name string) (*object.Node, error) {
-	var found []*object.Node
-	for _, n := range nodes {
-		if string(n.ID) == name {
-			return n, nil
-		}
-		if n.ID.Node() == name || isCalled(n.Object.Ref(), name) || isOfSpec(n, name) {
-			found = append(found, n)
-		}
-	}
-	switch len(found) {
-	case 1:
-		return found[0], nil
-	case 0:
-		return nil, command.Usagef(nearest(nodes, name), "no object %q in this render", name)
-	}
-	ids := make([]string, len(found))
-	for i, n := range found {
-		ids[i] = string(n.ID)
-	}
-	return nil, command.Usagef("name it by its id: "+strings.Join(ids, ", "), "%q means %d objects", name, len(found))
-}
-
-// isCalled reports whether name is one of the names of the object at ref.
-func isCalled(ref object.Ref, name string) bool {
-	parts := strings.Split(name, "/")
-	kind, last := parts[0], parts[len(parts)-1]
-	if !isKind(kind, ref.Kind) && !strings.EqualFold(kind, ref.GroupKind()) {
-		return false
-	}
-	switch len(parts) {
-	case 2:
-		return last == ref.Name
-	case 3:
-		return parts[1] == ref.Namespace && last == ref.Name
-	}
-	return false
-}
-
-// isOfSpec reports whether name is the spec of a node and its kind: api/deploy.
-func isOfSpec(n *object.Node, name string) bool {
-	spec, kind, _ := strings.Cut(name, "/")
-	return n.ID.Spec() == spec && isKind(kind, n.Object.Kind())
-}
-
-// isKind reports whether name is one of kubectl's names for kind: the kind itself, its plural, or
-// its short name.
-func isKind(name, kind string) bool {
-	name, kind = strings.ToLower(name), strings.ToLower(kind)
-	return name == kind || name == kind+"s" || name == kind+"es" || strings.HasSuffix(kind, "y") && name == kind[:len(kind)-1]+"ies" || shortName(name) == kind
-}
-
-// shortName returns the kind that a short name of kubectl stands for, in lower case. It returns ""
-// if there is none. Source: kubectl api-resources of Kubernetes 1.36, and of the engines.
-func shortName(name string) string {
-	switch name {
-	case "cj":
-		return "cronjob"
-	case "cm":
-		return "configmap"
-	case "crd", "crds":
-		return "customresourcedefinition"
-	case "deploy":
-		return "deployment"
-	case "ds":
-		return "daemonset"
-	case "es":
-		return "externalsecret"
-	case "hpa":
-		return "horizontalpodautoscaler"
-	case "ing":
-		return "ingress"
-	case "netpol":
-		return "networkpolicy"
-	case "ns":
-		return "namespace"
-	case "pc":
-		return "priorityclass"
-	case "pdb":
-		return "poddisruptionbudget"
-	case "po":
-		return "pod"
-	case "pv":
-		return "persistentvolume"
-	case "pvc":
-		return "persistentvolumeclaim"
-	case "rs":
-		return "replicaset"
-	case "sa":
-		return "serviceaccount"
-	case "sc":
-		return "storageclass"
-	case "sts":
-		return "statefulset"
-	case "svc":
-		return "service"
-	}
-	return ""
-}
-
-// nearest returns a hint for a name that no node has: the id that it may mean, and where all of
-// them are.
-func nearest(nodes []*object.Node, name string) string {
-	var known, beside []string
-	spec, kind, _ := strings.Cut(name, "/")
-	last := name[strings.LastIndex(name, "/")+1:]
-	for _, n := range nodes {
-		ref := n.Object.Ref()
-		known = append(known, string(n.ID), ref.Kind+"/"+ref.Name)
-		if isKind(spec, ref.Kind) { // As it was written: deploy/aip for deploy/api.
-			known = append(known, spec+"/"+ref.Name)
-		}
-		if n.ID.Spec() == spec {
-			beside = append(beside, string(n.ID))
-		}
-		pods := isKind(kind, "Pod") && n.ID.Spec() == spec || isKind(spec, "Pod") && ref.Name == last
-		if pods && len(n.Object.Map("spec", "template", "spec")) > 0 {
-			return fmt.Sprintf("the cluster makes its pods: name %s, which they come from", n.ID)
-		}
-	}
-	const most = 12
-	near := object.DidYouMean(name, known)
-	if n := len(beside); near == "" && n > 0 && n <= most {
-		return fmt.Sprintf("spec %s has %s", spec, strings.Join(beside, ", "))
-	}
-	return strings.TrimSpace(near + " \"ropewalk graph\" lists every object")
-}
-
-// explanation says of one object why it is here and where it is.
+// explanation describes the origin of one object and its place in the order.
 type explanation struct {
 	ID        object.ID      `json:"id"`
 	Object    object.Ref     `json:"object"`
@@ -161,10 +30,10 @@ type explanation struct {
 	Needs     []edge         `json:"needs"`
 	NeededBy  []edge         `json:"neededBy"`
 	ReadyWhen []object.Ready `json:"readyWhen,omitempty"`
-	// Outside are objects that are not part of the render and must be there first.
+	// Outside lists the objects that the render does not make and that must exist first.
 	Outside []object.Need `json:"outside,omitempty"`
 	Apply   object.Apply  `json:"apply"`
-	// Loosened are the policies of the project that hold less for the spec.
+	// Loosened lists the policies of the project that hold less for the spec.
 	Loosened []loosened   `json:"loosened,omitempty"`
 	Value    *valueOrigin `json:"value,omitempty"`
 }
@@ -179,8 +48,8 @@ type loosened struct {
 
 // edge is one dependency, seen from the object that is explained.
 type edge struct {
-	// Name is the id of the other object, or what people call the other side
-	// of a join: spec cart, apply set cart[2].
+	// Name is the id of the other object, or the name of the other side of a
+	// join for people: spec cart, apply set cart[2].
 	Name string `json:"name"`
 	// Join marks a dependency on or of a whole spec or apply set.
 	Join     bool       `json:"join,omitempty"`
@@ -194,20 +63,20 @@ type edge struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// valueOrigin says where a part of an object comes from.
+// valueOrigin describes the origin of a part of an object.
 type valueOrigin struct {
 	Path      string     `json:"path"`
 	Value     any        `json:"value"`
 	Input     object.Pos `json:"input,omitzero"`
 	InputPath string     `json:"inputPath,omitempty"`
 	Module    object.Pos `json:"module,omitzero"`
-	// From is what made the object where that is no module, and Values are where the user
-	// wrote values for it.
-	From   string       `json:"from,omitempty"`
+	// From names the maker of an object that no module made: a chart, a kustomization or manifests.
+	From string `json:"from,omitempty"`
+	// Values lists the positions of values that the user wrote for the chart.
 	Values []object.Pos `json:"values,omitempty"`
 }
 
-// explain gathers what plan knows of n.
+// explain describes n by its place in plan.
 func explain(plan *order.Plan, n *object.Node) explanation {
 	placement := plan.Placements[n.ID]
 	e := explanation{
@@ -256,6 +125,7 @@ func (e *edge) judge(g order.Gate) { e.Gating, e.Loose, e.Reason = g.Gating, g.L
 
 // text returns e as people read it.
 func (e explanation) text() string {
+	// Write the origin and the wave.
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s\n", string(e.ID), e.Object)
 	row := func(name, text string) {
@@ -267,6 +137,8 @@ func (e explanation) text() string {
 	row("module", e.module())
 	because := strings.TrimPrefix(e.Reason, fmt.Sprintf("wave %d ", e.Wave))
 	row("wave", fmt.Sprintf("%d of %s, %s", e.Wave, waveNumbers(e.Waves), because))
+
+	// Write the conditions and policies of the object.
 	for _, r := range e.ReadyWhen {
 		text := readiness(r)
 		if r.Timeout != "" {
@@ -285,6 +157,8 @@ func (e explanation) text() string {
 	for _, l := range e.Loosened {
 		row("policy", l.text())
 	}
+
+	// Write the origin of a value, and the edges.
 	if e.Value != nil {
 		b.WriteString(e.Value.text())
 	}
@@ -309,16 +183,17 @@ func (e explanation) module() string {
 	return text
 }
 
-// text returns which policy is loosened to what, by which line, and why.
+// text describes a loosened policy: its effect, the line that loosens it, and the reason.
 func (l loosened) text() string {
-	what := "loosened to a warning"
+	effect := "loosened to a warning"
 	if l.Action == spec.ActionIgnore {
-		what = "ignored"
+		effect = "ignored"
 	}
-	return fmt.Sprintf("%s is %s by %s: %s", l.Policy, what, l.Pos, l.Reason)
+	return fmt.Sprintf("%s is %s by %s: %s", l.Policy, effect, l.Pos, l.Reason)
 }
 
-// shortDigest returns as much of a digest as people need to distinguish two.
+// shortDigest shortens a digest to 12 characters after its algorithm, enough for people to
+// distinguish two.
 func shortDigest(digest string) string {
 	if i := strings.IndexByte(digest, ':'); i >= 0 && len(digest) > i+13 {
 		return digest[:i+13]
@@ -374,8 +249,8 @@ func (v *valueOrigin) text() string {
 	return b.String()
 }
 
-// mostEdges is how many edges are written for people: half the objects of a
-// project may need its Namespace.
+// mostEdges limits the edges that are written for people: half the objects of
+// a project may need its Namespace.
 const mostEdges = 20
 
 // writeEdges writes one line for each edge, gating ones first.
@@ -386,8 +261,8 @@ func writeEdges(b *strings.Builder, title string, edges []edge) {
 	edges = slices.Clone(edges)
 	slices.SortStableFunc(edges, func(x, y edge) int { return y.weight() - x.weight() })
 	fmt.Fprintf(b, "\n%s\n", title)
-	more := max(0, len(edges)-mostEdges)
-	edges = edges[:len(edges)-more]
+	hidden := max(0, len(edges)-mostEdges)
+	edges = edges[:len(edges)-hidden]
 	width := 0
 	for _, e := range edges {
 		width = max(width, len(e.Name))
@@ -395,13 +270,13 @@ func writeEdges(b *strings.Builder, title string, edges []edge) {
 	for _, e := range edges {
 		fmt.Fprintf(b, "  %-*s  %s: %s\n", width, e.Name, e.why(), e.effect())
 	}
-	if more > 0 {
-		fmt.Fprintf(b, "  and %d more; --format json has all of them\n", more)
+	if hidden > 0 {
+		fmt.Fprintf(b, "  and %d more; --format json has all of them\n", hidden)
 	}
 }
 
-// weight returns how much the edge affects the order: 2 for one that opens a wave, 0 for one in
-// either order.
+// weight returns how much the edge affects the order: 2 if it opens a wave, 0 if its objects may come
+// in either order, and 1 otherwise.
 func (e edge) weight() int {
 	switch {
 	case e.Gating:
@@ -412,7 +287,7 @@ func (e edge) weight() int {
 	return 1
 }
 
-// why returns what requires the edge.
+// why returns the rule, the field and the line that require the edge.
 func (e edge) why() string {
 	text := string(e.Rule)
 	if e.Rule == graph.RuleSpec {
@@ -427,8 +302,8 @@ func (e edge) why() string {
 	return text
 }
 
-// effect returns how the edge affects the order. Only the data has the reason of an edge that opens
-// no wave: it is nearly always the same.
+// effect describes how the edge affects the order. An edge that opens no wave has its reason in the
+// data only: the reason is nearly always the same.
 func (e edge) effect() string {
 	switch {
 	case e.Gating:

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"slices"
 
@@ -73,16 +74,19 @@ those in its dependsOn, and comes after the one that makes it. --unit draws the 
 	return cmd
 }
 
-// choice is which objects are drawn; all where it is empty.
+// choice selects the objects that are drawn; the zero value selects all of them.
 type choice struct {
 	specs []string
 	focus string
 }
 
-// runGraphs draws a render, that of a unit, or all units.
-func (a commands) runGraphs(ctx context.Context, flags *command.ProjectFlags, recursive command.Recursive, chosen choice, format, output string, paths []string) error {
-	all := bool(recursive) && flags.UnitName == ""
-	if all && (len(chosen.specs) > 0 || chosen.focus != "") {
+// runGraphs draws the render of a project or a unit, or all units of a repository.
+func (a commands) runGraphs(
+	ctx context.Context, flags *command.ProjectFlags, recursive command.Recursive, chosen choice, format, output string, paths []string,
+) error {
+	// Find the units, if the flags ask for units.
+	drawsUnits := bool(recursive) && flags.UnitName == ""
+	if drawsUnits && (len(chosen.specs) > 0 || chosen.focus != "") {
 		return command.Usagef("add --unit KIND/NAMESPACE/NAME", "--spec and --focus choose objects, and --recursive draws units")
 	}
 	found, err := units.Find(ctx, a.App, flags, recursive, paths)
@@ -90,28 +94,31 @@ func (a commands) runGraphs(ctx context.Context, flags *command.ProjectFlags, re
 		return err
 	}
 	defer found.Close()
+
+	// Draw all units, a project, or the objects of one unit.
 	switch {
-	case all:
+	case drawsUnits:
 		return a.drawUnits(flags, found, format, output)
 	case found.Below == nil:
 		return a.runGraph(ctx, flags, chosen, format, output, paths)
 	case len(found.Below) > 1:
 		return command.Usagef("name one with --env", "--unit %s is there in several clusters, and one is drawn", flags.UnitName)
 	}
-	for _, at := range found.Below {
-		err = a.runGraph(ctx, at.Flags(*flags), chosen, format, output, []string{at.Path})
+	for _, unit := range found.Below {
+		err = a.runGraph(ctx, unit.Flags(*flags), chosen, format, output, []string{unit.Path})
 	}
 	return found.Finish(a.App, flags, err)
 }
 
-// drawUnits draws units, with what is wrong with them as errors.
+// drawUnits draws units, and reports their mistakes as errors.
 func (a commands) drawUnits(flags *command.ProjectFlags, found *units.Found, format, output string) error {
 	format, err := formatOf(output, format)
 	if err != nil {
 		return err
 	}
 	if len(found.Units) == 0 {
-		return command.Usagef("leave out -r to draw the objects of a project", "--recursive draws what Argo CD or Flux apply, and there is nothing of theirs")
+		hint := "leave out -r to draw the objects of a project"
+		return command.Usagef(hint, "--recursive draws what Argo CD or Flux apply, and there is nothing of theirs")
 	}
 	plan, warnings, err := found.Plan()
 	if err != nil {
@@ -155,26 +162,26 @@ func (a commands) runGraph(ctx context.Context, flags *command.ProjectFlags, cho
 	return a.writeGraph(output, data)
 }
 
-// choose makes a picture one of the chosen part of its plan.
+// choose reduces a picture to the chosen part of its plan.
 func (a commands) choose(picture *draw.Picture, r command.Rendered, chosen choice) error {
-	left := 0
+	omitted := 0
 	switch {
 	case len(chosen.specs) > 0:
 		if err := command.KnownSpecs(chosen.specs, r.SpecNames()); err != nil {
 			return err
 		}
 		picture.Unfolded = true
-		picture.Plan, left = r.Plan.Only(func(id object.ID) bool { return slices.Contains(chosen.specs, id.Spec()) })
-		if left > 0 {
-			a.Note("ropewalk: not drawn: %s to and from objects of other specs\n", printable.Count(left, "edge"))
+		picture.Plan, omitted = r.Plan.Only(func(id object.ID) bool { return slices.Contains(chosen.specs, id.Spec()) })
+		if omitted > 0 {
+			a.Note("ropewalk: not drawn: %s to and from objects of other specs\n", printable.Count(omitted, "edge"))
 		}
 	case chosen.focus != "":
 		node, err := findNode(r.Plan.Graph.Nodes, chosen.focus)
 		if err != nil {
 			return err
 		}
-		near, related := draw.Around(r.Plan, node.ID, draw.MaxBoxes)
-		picture.Plan, _ = r.Plan.Only(func(id object.ID) bool { return near[id] })
+		shown, related := draw.Around(r.Plan, node.ID, draw.MaxBoxes)
+		picture.Plan, _ = r.Plan.Only(func(id object.ID) bool { return shown[id] })
 		picture.Focus = node.ID
 		picture.Title += ": " + string(node.ID)
 		if related > draw.MaxBoxes {
@@ -193,18 +200,27 @@ func titleOf(r command.Rendered, environment string) string {
 	return title + ", " + r.Plan.Dialect.Title
 }
 
-// formatOf returns the format of a file: the given one, or that of its name. A picture under the
-// name of another format is a mistake.
-func formatOf(output, given string) (string, error) {
+// formatOf returns the format of a file: the format of --format, or the format that the name of the
+// file ends with. A picture under the name of another format is a mistake.
+func formatOf(output, format string) (string, error) {
+	// Find the format that the name stands for.
 	end := path.Ext(output)
-	named := map[string]string{".svg": "svg", ".html": "html", ".htm": "html", ".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermaid", ".json": "json", ".txt": "text"}[end]
+	named := map[string]string{
+		".svg": "svg", ".html": "html", ".htm": "html", ".json": "json", ".txt": "text",
+		".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermaid",
+	}[end]
+
+	// Refuse a name and a format that do not fit.
+	unsupported := slices.Contains([]string{".png", ".pdf", ".jpg", ".jpeg"}, end)
+	bothGiven := named != "" && format != ""
 	switch {
-	case named == "" && given == "" && slices.Contains([]string{".png", ".pdf", ".jpg", ".jpeg"}, end):
+	case format == "" && unsupported:
 		return "", command.Usagef("write .svg, or --format dot and run dot", "-o %s: %s is no format of a graph", output, end)
-	case named != "" && given != "" && named != given:
-		return "", command.Usagef("leave --format out, or change the name", "-o %s is the name of a file of the format %s, and --format is %s", output, named, given)
+	case bothGiven && named != format:
+		err := fmt.Errorf("-o %s is the name of a file of the format %s, and --format is %s", output, named, format)
+		return "", command.Usagef("leave --format out, or change the name", "%w", err)
 	}
-	return cmp.Or(given, named, "text"), nil
+	return cmp.Or(format, named, "text"), nil
 }
 
 func drawPlan(p draw.Picture, format string) ([]byte, error) {

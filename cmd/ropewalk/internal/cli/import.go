@@ -75,46 +75,47 @@ engine, with a warning.
 	return cmd
 }
 
-// imported is what a source becomes.
+// imported is the project that a source becomes.
 type imported struct {
-	// name is that of the project, which is written to dir.
+	// name is the name of the project, which is written to dir.
 	name, dir string
 	specs     []imports.Spec
 	// files are copied beside the component, by their path in the project.
 	files map[string][]byte
-	// copied is the folder in the project that a folder was copied to; "" where it stays.
+	// copied is the folder in the project that a folder was copied to; "" for a folder that stays.
 	copied string
-	// root is the folder that the project may read, "" where the source was copied.
+	// root is the folder that the project may read; "" for a source that was copied.
 	root string
-	// before is what the render is compared with, and unseen why that is not at hand.
-	before, unseen string
-	// ofUnits is set for units of Argo CD or Flux, items are what these render, and replaced the
-	// objects of the engine that specs stand in place of.
+	// before names the source that the render is compared with. notCompared is the reason why the
+	// source cannot be read; "" if it can.
+	before, notCompared string
+	// ofUnits is set for units of Argo CD or Flux. items holds their rendered objects, and replaced
+	// names the objects of the engine that specs replace.
 	ofUnits  bool
 	items    []diff.Item
 	replaced []string
-	// context is that of the project.
+	// context holds the fields of the context of the project.
 	context map[string]any
-	// left are the fields that are not carried over.
-	left []string
-	// cut are the names of hooks that are left out of copied text, and moved is true where its
-	// lines are not those of the source.
-	cut   []string
-	moved bool
+	// dropped lists the fields that are not carried over.
+	dropped []string
+	// cutHooks names the hooks that are left out of copied text. moved is true if the line numbers of
+	// the copy differ from the source.
+	cutHooks []string
+	moved    bool
 }
 
-// importedFile is where text is copied to.
+// importedFile is the path in the project of the copy of a text.
 const importedFile = "manifests/imported.yaml"
 
-// importedResults is how many bytes of evaluations are kept between the renders of an import.
+// importedResults limits the bytes of evaluations that are kept between the renders of an import.
 const importedResults = 256 << 20
 
-func (a commands) runImport(ctx context.Context, flags *command.ProjectFlags, given *pflag.FlagSet, from, dir string) error {
-	if err := checkFlags(given); err != nil {
+func (a commands) runImport(ctx context.Context, flags *command.ProjectFlags, set *pflag.FlagSet, source, dir string) error {
+	if err := checkFlags(set); err != nil {
 		return err
 	}
 
-	// What is rendered to be looked at is rendered again to be compared.
+	// The source is rendered to find its objects and again to be compared, so results are kept.
 	evaluator, closer, err := flags.Evaluator()
 	if err != nil {
 		return err
@@ -123,12 +124,12 @@ func (a commands) runImport(ctx context.Context, flags *command.ProjectFlags, gi
 	flags.Shared = resultcache.Evaluator{Next: evaluator, Results: resultcache.New(importedResults)}
 
 	// Read the source, and lay the flags over it.
-	projects, err := a.readSource(ctx, flags, from, dir)
+	projects, err := a.readSource(ctx, flags, source, dir)
 	if err != nil {
 		return err
 	}
 	for i := range projects {
-		if err := projects[i].keepFlags(given); err != nil {
+		if err := projects[i].keepFlags(set); err != nil {
 			return err
 		}
 		if len(flags.Values) == 0 {
@@ -140,12 +141,12 @@ func (a commands) runImport(ctx context.Context, flags *command.ProjectFlags, gi
 	}
 
 	// Write the projects, and remove all files if one fails.
-	var made []string
+	var created []string
 	different := false
 	for _, in := range projects {
-		differs, err := a.writeImported(ctx, flags, given, in, from, &made)
+		differs, err := a.writeImported(ctx, flags, set, in, source, &created)
 		if err != nil {
-			for _, name := range slices.Backward(made) {
+			for _, name := range slices.Backward(created) {
 				_ = os.Remove(name) // It may not have been written.
 			}
 			return err
@@ -160,9 +161,11 @@ func (a commands) runImport(ctx context.Context, flags *command.ProjectFlags, gi
 
 // writeImported writes a project and compares its render with its source. It reports whether they
 // differ, and adds the files and folders that it makes to made.
-func (a commands) writeImported(ctx context.Context, flags *command.ProjectFlags, given *pflag.FlagSet, in imported, from string, made *[]string) (bool, error) {
-	// Keep what the source is before files are written.
-	old, err := a.beforeImport(ctx, flags, in, from, in.dir)
+func (a commands) writeImported(
+	ctx context.Context, flags *command.ProjectFlags, set *pflag.FlagSet, in imported, source string, created *[]string,
+) (bool, error) {
+	// Open the source before files are written beside it.
+	old, err := a.beforeImport(ctx, flags, in, source, in.dir)
 	if err != nil {
 		return false, err
 	}
@@ -177,33 +180,34 @@ func (a commands) writeImported(ctx context.Context, flags *command.ProjectFlags
 	if err != nil {
 		return false, err
 	}
-	*made = append(*made, absent...)
+	*created = append(*created, absent...)
 	names, err := command.CopyNew(in.dir, fsys)
 	if err != nil {
 		return false, err
 	}
 
-	// Report what was written, and what differs.
-	if in.unseen != "" {
-		a.noteImported(in, from, in.dir, names)
-		a.Note("not compared: %s\n", in.unseen)
+	// Report the files and the differences.
+	if in.notCompared != "" {
+		a.noteImported(in, source, in.dir, names)
+		a.Note("not compared: %s\n", in.notCompared)
 		return false, nil
 	}
-	report, warnings, err := a.compareImported(ctx, given, old, in, from, in.dir)
+	report, warnings, err := a.compareImported(ctx, set, old, in, source, in.dir)
 	if err != nil {
 		return false, err
 	}
-	a.noteImported(in, from, in.dir, names)
+	a.noteImported(in, source, in.dir, names)
 	a.Warn(warnings)
-	if in.chart() != nil && !given.Changed("name") {
-		a.Note("the chart is rendered as release %q: pass --name RELEASE where the cluster has it under another name (helm list)\n", in.name)
+	if in.chart() != nil && !set.Changed("name") {
+		text := "the chart is rendered as release %q: pass --name RELEASE where the cluster has it under another name (helm list)\n"
+		a.Note(text, in.name)
 	}
 	if !report.Empty() {
 		return true, a.printDiff(report, "text")
 	}
 	without := ""
-	if len(in.cut) > 0 {
-		without = ", without what is left out: " + strings.Join(in.cut, ", ")
+	if len(in.cutHooks) > 0 {
+		without = ", without what is left out: " + strings.Join(in.cutHooks, ", ")
 	}
 	a.Note("0 differences between %s and the render of %s%s\n", in.before, in.dir, without)
 	return false, nil
@@ -211,6 +215,7 @@ func (a commands) writeImported(ctx context.Context, flags *command.ProjectFlags
 
 // project returns the files of the project.
 func (i imported) project() (fs.FS, error) {
+	// Write documents beside the files that are copied.
 	files := maps.Clone(i.files)
 	if files == nil {
 		files = map[string][]byte{}
@@ -225,6 +230,8 @@ func (i imported) project() (fs.FS, error) {
 		files[file] = data
 		return err
 	}
+
+	// Write a document for each component, and for the project.
 	for _, s := range i.specs {
 		file := s.Name + ".yaml"
 		if len(i.specs) == 1 {
@@ -262,9 +269,9 @@ func missing(dir string, fsys fs.FS) ([]string, error) {
 }
 
 // noteImported prints which files were written, and which fields were not carried over.
-func (a commands) noteImported(in imported, from, dir string, names []string) {
+func (a commands) noteImported(in imported, source, dir string, names []string) {
 	if in.copied != "" {
-		a.Note("copied %s to %s, because it is outside of the root of the project\n", from, path.Join(filepath.ToSlash(dir), in.copied))
+		a.Note("copied %s to %s, because it is outside of the root of the project\n", source, path.Join(filepath.ToSlash(dir), in.copied))
 	}
 	for _, name := range names {
 		if in.copied == "" || !strings.HasPrefix(name, in.copied+"/") {
@@ -274,82 +281,93 @@ func (a commands) noteImported(in imported, from, dir string, names []string) {
 	for _, name := range in.replaced {
 		a.Note("replaced by the specs: %s\n", name)
 	}
-	for _, field := range in.left {
+	for _, field := range in.dropped {
 		a.Note("not carried over: %s\n", field)
 	}
 }
 
 // readSource reads a source of an import. The argument dir is the folder of the new project.
-func (a commands) readSource(ctx context.Context, flags *command.ProjectFlags, from, dir string) ([]imported, error) {
-	// A folder is not read before it is known what it is.
-	if info, err := os.Stat(from); err == nil && info.IsDir() {
-		if out, err := a.importRepository(ctx, flags, from, dir); err != nil || out != nil {
+func (a commands) readSource(ctx context.Context, flags *command.ProjectFlags, source, dir string) ([]imported, error) {
+	// A folder is a repository with units, a chart, a kustomization, or holds manifests.
+	if info, err := os.Stat(source); err == nil && info.IsDir() {
+		if out, err := a.importRepository(ctx, flags, source, dir); err != nil || out != nil {
 			return out, err
 		}
-		out, err := importFolder(from, dir)
+		out, err := importFolder(source, dir)
 		return []imported{out}, err
 	}
-	if strings.HasPrefix(from, "oci://") || path.Ext(from) == ".tgz" {
-		return nil, command.Usagef("unpack it (helm pull --untar, tar xzf) and import its folder", "%s: a chart is imported from its folder", from)
+	if strings.HasPrefix(source, "oci://") || path.Ext(source) == ".tgz" {
+		hint := "unpack it (helm pull --untar, tar xzf) and import its folder"
+		return nil, command.Usagef(hint, "%s: a chart is imported from its folder", source)
 	}
-	if strings.Contains(from, "://") {
-		return nil, command.Usagef("fetch it first: curl -L URL | ropewalk import -, or git clone for a repository", "%s: a source is a file, a folder or -", from)
+	if strings.Contains(source, "://") {
+		hint := "fetch it first: curl -L URL | ropewalk import -, or git clone for a repository"
+		return nil, command.Usagef(hint, "%s: a source is a file, a folder or -", source)
 	}
 
 	// Read the objects of a file.
-	data, err := a.read(from)
+	data, err := a.read(source)
 	if err != nil {
 		return nil, err
 	}
-	docs, err := spec.ParseManifests(spec.File{Name: from, Data: data}, project.MaxManifests)
+	docs, err := spec.ParseManifests(spec.File{Name: source, Data: data}, project.MaxManifests)
 	if err != nil {
 		return nil, err
 	}
-	objects, at, err := imports.Objects(docs)
+	objects, positions, err := imports.Objects(docs)
 	if err != nil {
 		return nil, err
 	}
-	if err := imports.Check(from, objects, at); err != nil {
+	if err := imports.Check(source, objects, positions); err != nil {
 		return nil, err
 	}
 
 	// Units of an engine say what renders them.
-	units, err := imports.Alone(objects, at)
+	units, err := imports.Alone(objects, positions)
 	if err != nil {
 		return nil, err
 	}
 	if units {
-		if err := imports.CheckSources(objects, at); err != nil {
+		if err := imports.CheckSources(objects, positions); err != nil {
 			return nil, err
 		}
-		return a.importObjects(ctx, flags, from, data, objects, dir)
+		return a.importObjects(ctx, flags, source, data, objects, dir)
 	}
-	out, err := a.importManifests(from, dir, data, docs, len(objects))
+	out, err := a.importManifests(source, dir, data, docs, len(objects))
 	return []imported{out}, err
 }
 
-// importManifests makes a component of the objects in a text, without what only a cluster or an
-// installation has.
-func (a commands) importManifests(from, dir string, data []byte, docs []spec.Manifest, objects int) (imported, error) {
+// importManifests makes a component of the objects in a text. It leaves out hooks that no
+// installation runs, and fields that an export from a cluster adds.
+func (a commands) importManifests(source, dir string, data []byte, docs []spec.Manifest, objects int) (imported, error) {
+	// Leave the hooks out, and report them.
 	kept, cut, hooks := imports.WithoutHooks(data, docs)
 	for _, hook := range hooks {
 		a.Note("%s\n", hook)
 	}
 	switch {
 	case objects == 0:
-		return imported{}, cannotImport(from, errors.New("it holds no object"))
+		return imported{}, cannotImport(source, errors.New("it holds no object"))
 	case len(kept) == 0:
-		return imported{}, cannotImport(from, errors.New("it holds nothing but hooks that no installation runs"))
+		return imported{}, cannotImport(source, errors.New("it holds nothing but hooks that no installation runs"))
 	}
-	docs, err := spec.ParseManifests(spec.File{Name: from, Data: kept}, project.MaxManifests)
+
+	// Leave the fields of an export out, and render the copy of the text.
+	docs, err := spec.ParseManifests(spec.File{Name: source, Data: kept}, project.MaxManifests)
 	if err != nil {
 		return imported{}, err
 	}
-	text, left := imports.WithoutExport(kept, docs)
+	text, dropped := imports.WithoutExport(kept, docs)
+	built := map[string]any{"manifests": map[string]any{"paths": []any{importedFile}}}
 	return imported{
-		name: nameOfFolder(dir), dir: dir, files: map[string][]byte{importedFile: text}, before: filepath.Join(dir, importedFile),
-		cut: cut, left: left, moved: len(text) != len(data),
-		specs: []imports.Spec{{Name: nameOfFolder(dir), Built: map[string]any{"manifests": map[string]any{"paths": []any{importedFile}}}}},
+		name:     nameOfFolder(dir),
+		dir:      dir,
+		specs:    []imports.Spec{{Name: nameOfFolder(dir), Built: built}},
+		files:    map[string][]byte{importedFile: text},
+		before:   filepath.Join(dir, importedFile),
+		cutHooks: cut,
+		dropped:  dropped,
+		moved:    len(text) != len(data),
 	}, nil
 }
 
@@ -359,9 +377,9 @@ func (a commands) read(name string) ([]byte, error) {
 	if name != "-" {
 		f, err := os.Open(name) //nolint:gosec // the user names it
 		if err != nil {
-			var at *fs.PathError
-			if errors.As(err, &at) {
-				err = fmt.Errorf("%s: %w", name, at.Err)
+			var pathErr *fs.PathError
+			if errors.As(err, &pathErr) {
+				err = fmt.Errorf("%s: %w", name, pathErr.Err)
 			}
 			return nil, &command.EnvironmentError{Err: err, Hint: project.NearestFile(name)}
 		}
@@ -377,41 +395,41 @@ func (a commands) read(name string) ([]byte, error) {
 
 // importFolder makes a component of a folder. The folder stays in its place if the project may read
 // it there.
-func importFolder(from, dir string) (imported, error) {
+func importFolder(source, dir string) (imported, error) {
 	// Find the folder as the project sees it.
 	base, err := filepath.Abs(dir)
 	if err != nil {
 		return imported{}, err
 	}
-	full, err := filepath.Abs(from)
+	sourceDir, err := filepath.Abs(source)
 	if err != nil {
 		return imported{}, err
 	}
-	rel, err := filepath.Rel(base, full)
+	rel, err := filepath.Rel(base, sourceDir)
 	if err != nil {
 		return imported{}, err
 	}
-	at := filepath.ToSlash(rel)
+	folder := filepath.ToSlash(rel)
 
-	// The project reads within its repository, or within its own folder without one.
-	out := imported{name: nameOfFolder(dir), dir: dir, before: from}
+	// The project may read its repository, or its own folder if it is in no repository.
+	out := imported{name: nameOfFolder(dir), dir: dir, before: source}
 	root, ok := project.Nearest(base, ".git")
 	if !ok {
 		root = base
 	}
 
 	// A folder elsewhere is copied.
-	if inRoot, err := filepath.Rel(root, full); err != nil || !filepath.IsLocal(inRoot) {
-		at = nameOfFolder(from)
+	if inRoot, err := filepath.Rel(root, sourceDir); err != nil || !filepath.IsLocal(inRoot) {
+		folder = nameOfFolder(source)
 		root = ""
-		out.copied = at
-		out.files, out.left, err = imports.Files(full, at)
+		out.copied = folder
+		out.files, out.dropped, err = imports.Files(sourceDir, folder)
 		if err != nil {
 			return imported{}, &command.EnvironmentError{Err: err}
 		}
 	}
 	out.root = root
-	built, err := imports.Folder(from, at)
+	built, err := imports.Folder(source, folder)
 	out.specs = []imports.Spec{{Name: out.name, Built: built}}
 	return out, err
 }
@@ -422,27 +440,4 @@ func cannotImport(file string, err error) error {
 		return nil
 	}
 	return &object.Error{Stage: object.StageSpec, Pos: object.Pos{File: file}, Err: err}
-}
-
-// notKept returns the flags that the project has not kept, so that it is rendered as it is written.
-func notKept(given *pflag.FlagSet) (*command.ProjectFlags, error) {
-	var out command.ProjectFlags
-	var err error
-	cmd := &cobra.Command{}
-	out.Add(cmd)
-	given.Visit(func(f *pflag.Flag) {
-		to := cmd.Flags().Lookup(f.Name)
-		kept := contextFlags()[f.Name] != "" || f.Name == "name" || f.Name == "values"
-		if to == nil || kept || err != nil {
-			return
-		}
-		from, isList := f.Value.(pflag.SliceValue)
-		list, same := to.Value.(pflag.SliceValue)
-		if isList && same {
-			err = list.Replace(from.GetSlice())
-		} else {
-			err = to.Value.Set(f.Value.String())
-		}
-	})
-	return &out, err
 }

@@ -6,12 +6,14 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/checkout"
@@ -28,18 +30,20 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// unitsFile is what the text of an import is called among the files that units are found in.
+// unitsFile is the name of the imported text among the files that units are found in.
 const unitsFile = "imported.yaml"
 
 // importObjects makes a project of the units of Argo CD or Flux in a text. Their files are fetched
-// from where the units say; units among what they render stay objects.
-func (a commands) importObjects(ctx context.Context, flags *command.ProjectFlags, from string, data []byte, objects []object.Object, dir string) ([]imported, error) {
+// from their sources; units among their rendered objects stay objects.
+func (a commands) importObjects(
+	ctx context.Context, flags *command.ProjectFlags, source string, data []byte, objects []object.Object, dir string,
+) ([]imported, error) {
 	files, err := memfs.New(map[string][]byte{unitsFile: data})
 	if err != nil {
 		return nil, err
 	}
 
-	// The URL keeps folders of a source from being looked for among these files.
+	// Find the units. The URL keeps folders of a source from being looked for among these files.
 	repository := gitops.Repository{FS: files, Dir: ".", URLs: []string{"https://none.invalid/none"}}
 	nothing := func(context.Context, gitops.Unit, func(fs.FS, []string) bool) (gitops.Rendered, error) {
 		return gitops.Rendered{}, nil
@@ -48,27 +52,29 @@ func (a commands) importObjects(ctx context.Context, flags *command.ProjectFlags
 	if err != nil {
 		return nil, err
 	}
-	wrong := found.Warnings // What is not expanded would vanish.
+
+	// Refuse units that cannot be expanded: they would vanish from the project.
+	mistakes := found.Warnings
 	for i, u := range found.Units {
 		u.Warnings = append(u.Warnings, u.Unwritten()...)
 		found.Units[i].Warnings = u.Warnings
-		found.Units[i].Pos.File = from
+		found.Units[i].Pos.File = source
 		if u.Problem != nil {
 			if strings.Contains(u.Problem.Hint, "--local-sources") {
 				u.Problem.Hint = "import the folder that it is made of, such as ropewalk import ./deploy"
 			}
-			wrong = append(wrong, u.Problem)
+			mistakes = append(mistakes, u.Problem)
 		}
 		for _, e := range u.Warnings {
-			e.Pos.File = from
+			e.Pos.File = source
 		}
 	}
-	for _, e := range wrong {
-		e.Pos.File = from
+	for _, e := range mistakes {
+		e.Pos.File = source
 		e.Severity = object.SeverityError
 	}
-	if len(wrong) > 0 {
-		return nil, wrong.Sorted()
+	if len(mistakes) > 0 {
+		return nil, mistakes.Sorted()
 	}
 
 	// A server that gives no answer does not stop the import: its files are not compared.
@@ -79,7 +85,7 @@ func (a commands) importObjects(ctx context.Context, flags *command.ProjectFlags
 	unseen := ""
 	for i, u := range units {
 		for _, e := range object.AsErrors(u.Err, object.StageSpec) {
-			e.Pos.File = from
+			e.Pos.File = source
 		}
 		units[i].PullSecret = imports.PullSecret(u.Object, objects)
 		switch {
@@ -87,30 +93,32 @@ func (a commands) importObjects(ctx context.Context, flags *command.ProjectFlags
 			unseen = object.AsErrors(u.Err, object.StageResolve)[0].Err.Error()
 			units[i].Unseen, units[i].Err = true, nil
 		case u.Err != nil:
-			wrong = append(wrong, object.AsErrors(u.Err, object.StageSpec)...)
+			mistakes = append(mistakes, object.AsErrors(u.Err, object.StageSpec)...)
 		case units[i].PullSecret != "":
 			unseen = "the files are behind the Secret " + units[i].PullSecret
 		}
 	}
-	if len(wrong) > 0 {
-		return nil, a.nameSide(ctx, "the source", from, wrong.Sorted())
+	if len(mistakes) > 0 {
+		return nil, a.nameSide(ctx, "the source", source, mistakes.Sorted())
 	}
-	out, err := a.importUnits(imports.NewPlan(units), from, dir, func(folder string) string { return folder })
+
+	// Make the project of the units.
+	out, err := a.importUnits(imports.NewPlan(units), source, dir, func(folder string) string { return folder })
 	for i := range out {
 		for _, o := range objects {
-			out[i].left = append(out[i].left, imports.SourceFields(o, true)...)
+			out[i].dropped = append(out[i].dropped, imports.SourceFields(o, true)...)
 		}
-		out[i].unseen = unseen
+		out[i].notCompared = unseen
 	}
 	return out, err
 }
 
 // importRepository makes a project of each cluster whose units of Argo CD or Flux are in a folder of
 // a repository. It returns nothing for a folder without units.
-func (a commands) importRepository(ctx context.Context, flags *command.ProjectFlags, from, dir string) ([]imported, error) {
+func (a commands) importRepository(ctx context.Context, flags *command.ProjectFlags, source, dir string) ([]imported, error) {
 	// A chart and a kustomization are imported as they are.
-	repository, inside, err := checkout.InRepository(from)
-	if err != nil || imports.IsBuilt(from) {
+	repository, inside, err := checkout.InRepository(source)
+	if err != nil || imports.IsBuilt(source) {
 		return nil, nil //nolint:nilerr // Outside of a repository there is nothing that engines read.
 	}
 	files, err := checkout.Open(ctx, repository, "")
@@ -119,35 +127,39 @@ func (a commands) importRepository(ctx context.Context, flags *command.ProjectFl
 	}
 	defer files.Close()
 
-	// Find the units, and which files these are made of.
+	// Find the units, and the files that they are made of.
 	read := map[string]bool{}
 	load := gitops.Renderer(func(ctx context.Context, u gitops.Unit) (host.Loaded, error) {
 		return a.LoadUnit(ctx, flags, files, u)
 	}, flags.Shared)
-	found, err := gitops.Expand(ctx, gitops.Repository{FS: files, Dir: inside}, func(ctx context.Context, u gitops.Unit, wanted func(fs.FS, []string) bool) (gitops.Rendered, error) {
+	renderUnit := func(ctx context.Context, u gitops.Unit, wanted func(fs.FS, []string) bool) (gitops.Rendered, error) {
 		out, err := load(ctx, u, wanted)
 		for _, name := range out.Read {
 			read[name] = true
 		}
 		return out, err
-	})
+	}
+	found, err := gitops.Expand(ctx, gitops.Repository{FS: files, Dir: inside}, renderUnit)
 	if err != nil {
 		return nil, err
 	}
 	for i, u := range found.Units {
 		found.Units[i].Warnings = append(u.Warnings, u.Unwritten()...)
 	}
+
+	// A folder of manifests, maybe with a HelmRelease among them, is imported as it is.
 	loose := imports.Loose(files, found.Units, read)
 	releases := !slices.ContainsFunc(found.Units, func(u gitops.Unit) bool { return u.Kind != "HelmRelease" })
-	if len(found.Units) == 0 || releases && len(loose) > 0 {
-		return nil, nil // These are manifests, maybe with a HelmRelease among them.
+	if len(found.Units) == 0 || (releases && len(loose) > 0) {
+		return nil, nil
 	}
-	at, ok := checkout.Inside(repository, dir)
+	folderOfProject, ok := checkout.Inside(repository, dir)
 	if !ok {
-		return nil, command.Usagef("name a folder in it", "the project reads the files of %s where they are, and %s is in another repository", from, dir)
+		err := fmt.Errorf("the project reads the files of %s where they are, and %s is in another repository", source, dir)
+		return nil, command.Usagef("name a folder in it", "%w", err)
 	}
 
-	// Render each unit by itself: one that fails does not stop the others.
+	// Render each unit by itself: a unit that fails does not stop the others.
 	units, err := a.renderUnits(ctx, flags, files, found.Units)
 	if err != nil {
 		return nil, err
@@ -155,14 +167,15 @@ func (a commands) importRepository(ctx context.Context, flags *command.ProjectFl
 	plan := imports.NewPlan(units)
 	plan.Warnings = append(append(plan.Warnings, found.Warnings...), loose...)
 	if err := plan.Err(); err != nil {
-		return nil, cannotImport(from, err)
+		return nil, cannotImport(source, err)
 	}
-	return a.importUnits(plan, from, dir, func(folder string) string { return path.Join(at, folder) })
+	return a.importUnits(plan, source, dir, func(folder string) string { return path.Join(folderOfProject, folder) })
 }
 
-// importUnits returns the projects of a plan.
-func (a commands) importUnits(plan *imports.Plan, from, dir string, at func(folder string) string) ([]imported, error) {
-	projects, err := plan.Projects(at)
+// importUnits returns the projects of a plan. The function pathOf returns the path of a folder as a
+// project refers to it.
+func (a commands) importUnits(plan *imports.Plan, source, dir string, pathOf func(folder string) string) ([]imported, error) {
+	projects, err := plan.Projects(pathOf)
 	if err != nil {
 		return nil, err
 	}
@@ -170,8 +183,14 @@ func (a commands) importUnits(plan *imports.Plan, from, dir string, at func(fold
 	out := make([]imported, 0, len(projects))
 	for _, p := range projects {
 		in := imported{
-			dir: filepath.Join(dir, filepath.FromSlash(p.Folder)), specs: p.Specs, files: p.Files, left: p.Left, ofUnits: true, replaced: p.Replaced, items: p.Items,
-			before: printable.Count(p.Units, "unit") + " of " + from,
+			dir:      filepath.Join(dir, filepath.FromSlash(p.Folder)),
+			specs:    p.Specs,
+			files:    p.Files,
+			before:   printable.Count(p.Units, "unit") + " of " + source,
+			ofUnits:  true,
+			items:    p.Items,
+			replaced: p.Replaced,
+			dropped:  p.Left,
 		}
 		in.name = nameOfFolder(in.dir)
 		if len(p.Specs) == 1 {
@@ -188,31 +207,35 @@ func (a commands) importUnits(plan *imports.Plan, from, dir string, at func(fold
 	return out, nil
 }
 
-// renderUnits renders each unit by itself, as a project holds it: without the data of Secrets. The
-// error is that of ctx.
+// renderUnits renders each unit by itself, as a project holds it: without the data of Secrets. It
+// returns an error only if ctx is cancelled.
 func (a commands) renderUnits(ctx context.Context, flags *command.ProjectFlags, files fs.FS, units []gitops.Unit) ([]imports.Unit, error) {
 	out := make([]imports.Unit, 0, len(units))
 	for _, u := range units {
-		made := imports.Unit{Unit: u}
+		unit := imports.Unit{Unit: u}
 		switch {
 		case u.Problem != nil:
-			made.Err = u.Problem
+			unit.Err = u.Problem
 		case len(u.Secrets) > 0: // A spec has no place for them.
-			made.Err = errors.New("it has values of a Secret of the repository: write them as a reference to a store of secrets before it is imported")
+			unit.Err = errors.New("it has values of a Secret of the repository: " +
+				"write them as a reference to a store of secrets before it is imported")
 		default:
-			made.Items, made.Err = a.renderUnit(ctx, flags, files, u, len(units) > 1)
+			unit.Items, unit.Err = a.renderUnit(ctx, flags, files, u, len(units) > 1)
 		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		out = append(out, made)
+		out = append(out, unit)
 	}
 	return out, nil
 }
 
-// renderUnit returns the objects of a unit, each at the place that it comes from. If the unit is one
-// of several, the namespace that it is applied to is written into them, as in its spec.
-func (a commands) renderUnit(ctx context.Context, flags *command.ProjectFlags, files fs.FS, u gitops.Unit, several bool) ([]diff.Item, error) {
+// renderUnit returns the objects of a unit with their positions. If there are several units, the
+// objects get the namespace that the unit is applied to, as in its spec.
+func (a commands) renderUnit(
+	ctx context.Context, flags *command.ProjectFlags, files fs.FS, u gitops.Unit, several bool,
+) ([]diff.Item, error) {
+	// Load the unit as a project holds it.
 	loaded, err := a.LoadUnit(ctx, flags, files, u)
 	if err == nil {
 		err = loaded.Request.Mistakes.Err()
@@ -226,17 +249,20 @@ func (a commands) renderUnit(ctx context.Context, flags *command.ProjectFlags, f
 		loaded.Request.Specs[i].AllowSecretsPos = nil
 		loaded.Request.Specs[i].StatesNamespace = several && u.Namespace != ""
 	}
+
+	// Render it. Objects of the engine are no part of the project, and may lack fields of their schema.
 	renderer := render.Renderer{Evaluator: flags.Shared}
 	result, err := renderer.Render(ctx, loaded.Request)
 	if err != nil {
-		// Objects of the engine are no part of the project, and may lack what a schema demands.
 		loaded.Request.SkipSchemas = true
-		again, wrong := renderer.Render(ctx, loaded.Request)
-		if wrong != nil || !imports.OfEngine(object.AsErrors(err, object.StageCheck).Failures(), again.Plan.Graph.Nodes) {
+		unchecked, wrong := renderer.Render(ctx, loaded.Request)
+		if wrong != nil || !imports.OfEngine(object.AsErrors(err, object.StageCheck).Failures(), unchecked.Plan.Graph.Nodes) {
 			return nil, err
 		}
-		result = again
+		result = unchecked
 	}
+
+	// Add the positions.
 	rendered, err := snapshot.OfRender(ctx, u.String(), result, nil)
 	places := map[object.ID]object.Pos{}
 	for _, n := range result.Plan.Graph.Nodes {
@@ -250,18 +276,24 @@ func (a commands) renderUnit(ctx context.Context, flags *command.ProjectFlags, f
 
 // contextFlags returns the flags that a context of a project has, by its fields.
 func contextFlags() map[string]string {
-	return map[string]string{"namespace": "namespace", "kube-version": "kubeVersion", "cluster-domain": "clusterDomain", "dialect": "engine"}
+	return map[string]string{
+		"namespace":      "namespace",
+		"kube-version":   "kubeVersion",
+		"cluster-domain": "clusterDomain",
+		"dialect":        "engine",
+	}
 }
 
 // checkFlags refuses a flag that no field of a project keeps, before anything is read.
-func checkFlags(given *pflag.FlagSet) error {
+func checkFlags(set *pflag.FlagSet) error {
 	// These flags change the input, and have no field in a project.
 	inputFlags := []string{
-		"overrides-file", "override-file", "set", "set-string", "set-json", "set-file", "override-property", "expression", "env", "runtime", "runtime-from-env", "env-file", "var", "var-from-env", "image",
+		"overrides-file", "override-file", "set", "set-string", "set-json", "set-file", "override-property", "expression",
+		"env", "runtime", "runtime-from-env", "env-file", "var", "var-from-env", "image",
 	}
 	var refused []string
 	var err error
-	given.Visit(func(f *pflag.Flag) {
+	set.Visit(func(f *pflag.Flag) {
 		isName := f.Name == "name" || f.Name == "namespace"
 		if wrong := spec.CheckName(f.Value.String()); isName && wrong != nil && err == nil {
 			err = command.Usagef("", "--%s: %s", f.Name, wrong)
@@ -278,8 +310,8 @@ func checkFlags(given *pflag.FlagSet) error {
 }
 
 // keepFlags writes flags into the project.
-func (i *imported) keepFlags(given *pflag.FlagSet) (err error) {
-	given.Visit(func(f *pflag.Flag) {
+func (i *imported) keepFlags(set *pflag.FlagSet) (err error) {
+	set.Visit(func(f *pflag.Flag) {
 		field := contextFlags()[f.Name]
 		switch {
 		case f.Name == "name":
@@ -294,6 +326,30 @@ func (i *imported) keepFlags(given *pflag.FlagSet) (err error) {
 		}
 	})
 	return err
+}
+
+// notKept returns the flags that have no field in the project. A render with these flags alone shows
+// the project as it is written.
+func notKept(set *pflag.FlagSet) (*command.ProjectFlags, error) {
+	var flags command.ProjectFlags
+	var err error
+	cmd := &cobra.Command{}
+	flags.Add(cmd)
+	set.Visit(func(f *pflag.Flag) {
+		target := cmd.Flags().Lookup(f.Name)
+		kept := contextFlags()[f.Name] != "" || f.Name == "name" || f.Name == "values"
+		if target == nil || kept || err != nil {
+			return
+		}
+		list, isList := f.Value.(pflag.SliceValue)
+		targetList, same := target.Value.(pflag.SliceValue)
+		if isList && same {
+			err = targetList.Replace(list.GetSlice())
+		} else {
+			err = target.Value.Set(f.Value.String())
+		}
+	})
+	return &flags, err
 }
 
 // rename gives the only component a name, or the project of several. The release of a unit stays.
@@ -317,14 +373,16 @@ func (i *imported) chart() map[string]any {
 	return helm
 }
 
-// keepValues adds the files of --values to those of the chart. It refuses a file that the project
-// may not read.
+// keepValues adds the files of --values to the values files of the chart. It refuses a file that the
+// project may not read.
 func (i *imported) keepValues(files []string, dir string) error {
 	helm := i.chart()
 	if helm == nil || i.root == "" {
 		return command.Usagef("write what it has into component.yaml after the import, as helm.values or helm.valuesFiles",
 			"--values: an import keeps it of a folder with a chart in the repository of the project only, so nothing was written")
 	}
+
+	// Name the files by their paths from the folder of the project.
 	base, err := filepath.Abs(dir)
 	if err != nil {
 		return err

@@ -51,7 +51,7 @@ written at all.`,
 
 func (a commands) runInit(dir, engine string) error {
 	// Write the files.
-	name, at, err := projectName(dir)
+	name, fullPath, err := projectName(dir)
 	if err != nil {
 		return err
 	}
@@ -81,37 +81,37 @@ The project %[2]s is in %[3]s. Next:
   ropewalk render %[1]s           print its manifests
   ropewalk graph %[1]s            see what comes before what
   ropewalk render %[1]s -o out    write them to files
-`, shown, name, at)
+`, shown, name, fullPath)
 	return nil
 }
 
-// defaultName is the name of a project whose folder has none that is a DNS label.
+// defaultName is the name of a project in a folder whose name is no DNS label.
 const defaultName = "demo"
 
-// projectName returns the name of a project in dir, that of the folder, and the absolute path of
-// dir.
-func projectName(dir string) (name, at string, err error) {
-	at, err = filepath.Abs(dir)
+// projectName returns the name of a project in dir, which is the name of the folder, and the absolute
+// path of dir.
+func projectName(dir string) (name, fullPath string, err error) {
+	fullPath, err = filepath.Abs(dir)
 	if err != nil {
 		return "", "", &command.EnvironmentError{Err: err}
 	}
-	name = object.Label(filepath.Base(at))
+	name = object.Label(filepath.Base(fullPath))
 	if spec.CheckName(name) != nil {
 		name = defaultName
 	}
-	return name, at, nil
+	return name, fullPath, nil
 }
 
 // ownTemplate returns the template of a project as files of its user: they have the name of the
 // project and its engine, and no licence. The schema in cue.mod stays ours.
 func ownTemplate(name, engine string) (fs.FS, error) {
 	out := map[string][]byte{}
-	from := cue.Template()
-	err := fs.WalkDir(from, ".", func(file string, d fs.DirEntry, err error) error {
+	template := cue.Template()
+	err := fs.WalkDir(template, ".", func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		data, err := fs.ReadFile(from, file)
+		data, err := fs.ReadFile(template, file)
 		if err != nil {
 			return err
 		}

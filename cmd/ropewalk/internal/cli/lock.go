@@ -17,13 +17,13 @@ import (
 	"github.com/ropewalk/ropewalk/source/lock"
 )
 
-// lockFlags are those of lock.
+// lockFlags are the flags of lock.
 type lockFlags struct {
 	command.ProjectFlags
 	check bool
-	// images is whether the lock has images; given is whether the user said so, and otherwise
-	// it has them where it had them before.
-	images, given bool
+	// images says that the lock gets images. imagesSet says that the user gave the flag: without it,
+	// a lock keeps images if it has them.
+	images, imagesSet bool
 }
 
 func (a commands) lockCommand() *cobra.Command {
@@ -53,7 +53,7 @@ login).
 		Args: cobra.MaximumNArgs(1),
 	}
 	cmd.RunE = a.Run(func(ctx context.Context, args []string) error {
-		flags.given = cmd.Flags().Changed("images")
+		flags.imagesSet = cmd.Flags().Changed("images")
 		return a.runLock(ctx, &flags, args)
 	})
 	cmd.Flags().BoolVar(&flags.check, "check", false, "write nothing, and say what would change")
@@ -87,8 +87,9 @@ func (a commands) runLock(ctx context.Context, flags *lockFlags, paths []string)
 		a.Note("ropewalk: warning: %v; \"ropewalk lock\" writes it anew, with images where --images is given\n", err)
 		old, found = lock.File{}, false
 	}
+	keepsImages := !flags.imagesSet && old.Images != nil
 	switch {
-	case flags.images, !flags.given && old.Images != nil:
+	case flags.images || keepsImages:
 		next.Images, err = a.lockImages(ctx, flags.ProjectFlags, paths, next)
 		if err != nil {
 			return err
@@ -165,7 +166,7 @@ func (a commands) lockImages(ctx context.Context, flags command.ProjectFlags, pa
 	flags.Environment = ""
 	flags.AllowEmpty = true
 	flags.Sources.Lock = &modules
-	v := vetted{commands: a, flags: &flags, paths: paths, each: func(environment string, r command.Rendered) {
+	v := vetted{commands: a, flags: &flags, paths: paths, onRender: func(environment string, r command.Rendered) {
 		used.Add(environment, r.Plan.Graph.Nodes)
 	}}
 	found, _, err := v.checkAll(ctx)

@@ -24,19 +24,20 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// renderFlags are those of render beside those of every project.
+// renderFlags are the flags of every project and the flags of render.
 type renderFlags struct {
 	command.ProjectFlags
 	output   string
 	format   command.Choice
 	table    bool
 	argocdCM string
-	// selection is what is printed, and recursive means every project on its own.
+	// selection chooses the objects that are printed.
 	selection command.Selection
+	// recursive renders every project on its own.
 	recursive command.Recursive
-	// name is that of a project or a unit in a stream of several, and gather keeps their files for one
-	// List.
-	name   string
+	// name is the heading of a project or a unit in a stream of several.
+	name string
+	// gather collects the files of several projects for one List; nil writes them at once.
 	gather *[]emit.File
 	// isUnit is set for a unit of Argo CD or Flux.
 	isUnit bool
@@ -99,7 +100,7 @@ Warnings and errors go to standard error: as text, or with --format json as a li
 
 // runRenders renders the projects and the units at paths: all at once, or each on its own.
 func (a commands) runRenders(ctx context.Context, flags *renderFlags, paths []string) error {
-	// Find what is rendered, and check where it is written.
+	// Find the projects and units, and check the folder of the output.
 	many := bool(flags.recursive) || flags.UnitName != ""
 	if many && (flags.Repository != "" || flags.argocdCM != "") {
 		return command.Usagef("render one project", "--recursive and --unit write a folder for each project, and no other file")
@@ -121,19 +122,19 @@ func (a commands) runRenders(ctx context.Context, flags *renderFlags, paths []st
 
 	// Render each on its own, into a folder or one stream.
 	var files []emit.File
-	err = a.EachApart(found.Below, paths, func(at command.Below, paths []string) error {
-		one := *flags
-		one.ProjectFlags = *at.Flags(flags.ProjectFlags)
-		one.isUnit = at.Unit != nil
+	err = a.EachApart(found.Below, paths, func(item command.Below, paths []string) error {
+		itemFlags := *flags
+		itemFlags.ProjectFlags = *item.Flags(flags.ProjectFlags)
+		itemFlags.isUnit = item.Unit != nil
 		switch {
 		case !many:
 		case toFolder:
-			one.output = filepath.Join(flags.output, at.Name())
+			itemFlags.output = filepath.Join(flags.output, item.Name())
 		default:
-			one.name = at.Path
-			one.gather = &files
+			itemFlags.name = item.Path
+			itemFlags.gather = &files
 		}
-		return a.runRender(ctx, &one, paths)
+		return a.runRender(ctx, &itemFlags, paths)
 	})
 	if len(files) > 0 && flags.format.Value == "json" {
 		data, err := command.Stream(files, flags.format.Value)
@@ -190,12 +191,13 @@ func (f *renderFlags) hintEmpty(err error) error {
 // checkDialect refuses flags that have no effect in the dialect: without an error a wrong call
 // would stay unnoticed.
 func (f *renderFlags) checkDialect(d dialect.Name) error {
+	hasBoth := f.argocdCM != "" && f.output != ""
 	switch {
 	case f.argocdCM != "" && d != dialect.ArgoCD:
 		return command.Usagef("add --dialect argocd", "--argocd-cm is for the dialect argocd, and this render is for %s", d)
-	case f.argocdCM != "" && f.output != "" && inside(f.output, f.argocdCM):
-		return command.Usagef("an engine would apply it with the manifests, and the next render would refuse the directory",
-			"--argocd-cm %s is inside the directory of -o", f.argocdCM)
+	case hasBoth && inside(f.output, f.argocdCM):
+		hint := "an engine would apply it with the manifests, and the next render would refuse the directory"
+		return command.Usagef(hint, "--argocd-cm %s is inside the directory of -o", f.argocdCM)
 	case f.Repository != "" && d != dialect.Flux:
 		return command.Usagef("add --dialect flux", "--repository is for the dialect flux, and this render is for %s", d)
 	case f.FluxNamespace != "" && f.Repository == "":
@@ -214,7 +216,7 @@ func inside(dir, name string) bool {
 	return errors.Join(errDir, errName, err) == nil && filepath.IsLocal(rel)
 }
 
-// writeRender writes the files of r. All of them are made before one is written.
+// writeRender writes the files of r. It encodes all of them before it writes the first.
 func (a commands) writeRender(ctx context.Context, flags *renderFlags, r command.Rendered) error {
 	// Encode the files.
 	var data []byte
@@ -260,13 +262,17 @@ func (a commands) printSummary(flags *renderFlags, r command.Rendered) {
 	if a.JSON {
 		return
 	}
+
+	// A repository has hundreds of units, so a unit gets one line.
 	written := fmt.Sprintf("%s of %s in %s, written to "+a.Paint.Bold("%s")+"\n",
 		printable.Count(len(r.Plan.Graph.Nodes), "object"), printable.Count(len(r.Request.Specs), "spec"),
 		printable.Count(len(r.Plan.Waves), "wave"), printable.Line(flags.output))
-	if flags.isUnit && !flags.table { // A repository has hundreds of units.
+	if flags.isUnit && !flags.table {
 		a.Tell(written)
 		return
 	}
+
+	// A project gets its waves, and the next steps.
 	a.Tell(waveTable(r.Plan))
 	if len(r.Existing) > 0 {
 		a.Tell("\nnot made here, and needed before the pods start:\n" + existingTable(r.Existing))
@@ -280,18 +286,20 @@ func (a commands) printSummary(flags *renderFlags, r command.Rendered) {
 	}
 }
 
-// whereToLook returns what to do with the files.
+// whereToLook returns the next steps with the files, one a line.
 func whereToLook(flags *renderFlags, r command.Rendered) []string {
 	out := []string{"the number that the name of a file begins with is its wave"}
 	if names := unplaced(r); len(names) > 0 {
 		const most = 5
-		out = append(out, fmt.Sprintf("in the namespace %s, as neither they nor the project nor -n name one: %s", host.DefaultNamespace, printable.List(names, most)))
+		text := "in the namespace %s, as neither they nor the project nor -n name one: %s"
+		out = append(out, fmt.Sprintf(text, host.DefaultNamespace, printable.List(names, most)))
 	}
 	switch {
 	case r.Request.Emit.Dialect == dialect.ArgoCD:
 		out = append(out, "point the source of an Argo CD Application at this directory")
 	case r.Request.Emit.Dialect == dialect.Flux && flags.Repository != "":
-		out = append(out, "\"ropewalk artifact push --folders "+flags.output+" "+flags.Repository+"\" pushes it; apply "+filepath.Join(flags.output, "flux")+" then")
+		push := "\"ropewalk artifact push --folders " + flags.output + " " + flags.Repository + "\" pushes it"
+		out = append(out, push+"; apply "+filepath.Join(flags.output, "flux")+" then")
 	case r.Request.Emit.Dialect == dialect.Flux:
 		out = append(out, "each folder is a layer; --repository writes the objects that apply them in order")
 	}
@@ -301,7 +309,9 @@ func whereToLook(flags *renderFlags, r command.Rendered) []string {
 // unplaced returns the specs with objects that fall back to the default namespace.
 func unplaced(r command.Rendered) (names []string) {
 	for _, n := range r.Plan.Graph.Nodes {
-		if name := n.ID.Spec(); n.Object.Namespace() == host.DefaultNamespace && slices.Contains(r.Unplaced, name) && !slices.Contains(names, name) {
+		name := n.ID.Spec()
+		fallsBack := n.Object.Namespace() == host.DefaultNamespace && slices.Contains(r.Unplaced, name)
+		if fallsBack && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}

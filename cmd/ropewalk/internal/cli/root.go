@@ -65,7 +65,7 @@ func Run(ctx context.Context, args []string, streams command.Streams) (code int)
 	return command.ExitCode(err)
 }
 
-// commands has the subcommands of this package.
+// commands makes the subcommands of this package.
 type commands struct{ *command.App }
 
 // root returns the command line with all of its commands.
@@ -117,8 +117,8 @@ the API's own schemas and your policies, and the same bytes on every machine.
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
-		// A command that does nothing by itself shows its help whatever follows
-		// it, also a shell that there is no completion for.
+		// A command that only groups others shows its help. The command completion
+		// does so too for a shell that it does not know.
 		if c.RunE == nil && c.Run == nil {
 			c.RunE = func(cmd *cobra.Command, args []string) error {
 				if len(args) > 0 && cmd.Name() != "completion" {
@@ -133,24 +133,28 @@ the API's own schemas and your policies, and the same bytes on every machine.
 
 // addGroups adds all commands, in the groups of the help.
 func (a commands) addGroups(root *cobra.Command) {
-	artifacts := artifact.Commands{App: a.App}
-	for _, g := range []struct {
-		id, title string
-		commands  []*cobra.Command
-	}{
-		{"start", "Start a project:", []*cobra.Command{a.initCommand(), a.importCommand()}},
-		{"render", "Render and review:", []*cobra.Command{a.renderCommand(), a.vetCommand(), a.graphCommand(), a.explainCommand(), a.diffCommand(), preview.Commands{App: a.App}.Command()}},
-		{"release", "Release:", []*cobra.Command{artifacts.Build(), artifacts.Deploy(), artifacts.Command(), a.lockCommand(), upgrade.Commands{App: a.App}.Command(), a.vendorCommand()}},
-		{"modules", "Modules and schemas:", []*cobra.Command{module.Commands{App: a.App}.Show(), module.Commands{App: a.App}.Command(), provisioners.Commands{App: a.App}.Command(), a.schemaCommand()}},
-		{"clusters", "Engines and clusters:", append(append([]*cobra.Command{install.Commands{App: a.App}.Command()}, cluster.Commands{App: a.App}.Commands()...),
-			plugin.Commands{App: a.App}.Command(), pivot.Commands{App: a.App}.Command())},
-	} {
-		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
-		for _, c := range g.commands {
-			c.GroupID = g.id
+	add := func(id, title string, commands ...*cobra.Command) {
+		root.AddGroup(&cobra.Group{ID: id, Title: title})
+		for _, c := range commands {
+			c.GroupID = id
 		}
-		root.AddCommand(g.commands...)
+		root.AddCommand(commands...)
 	}
+	artifacts := artifact.Commands{App: a.App}
+	modules := module.Commands{App: a.App}
+
+	add("start", "Start a project:", a.initCommand(), a.importCommand())
+	add("render", "Render and review:", a.renderCommand(), a.vetCommand(), a.graphCommand(),
+		a.explainCommand(), a.diffCommand(), preview.Commands{App: a.App}.Command())
+	add("release", "Release:", artifacts.Build(), artifacts.Deploy(), artifacts.Command(),
+		a.lockCommand(), upgrade.Commands{App: a.App}.Command(), a.vendorCommand())
+	add("modules", "Modules and schemas:", modules.Show(), modules.Command(),
+		provisioners.Commands{App: a.App}.Command(), a.schemaCommand())
+
+	engines := []*cobra.Command{install.Commands{App: a.App}.Command()}
+	engines = append(engines, cluster.Commands{App: a.App}.Commands()...)
+	engines = append(engines, plugin.Commands{App: a.App}.Command(), pivot.Commands{App: a.App}.Command())
+	add("clusters", "Engines and clusters:", engines...)
 	root.AddCommand(a.cacheCommand(), a.versionCommand())
 }
 
@@ -184,8 +188,8 @@ func elsewhere(name string) string {
 	return ""
 }
 
-// flagError returns what is wrong with a flag, or with the word before it that is no command: the
-// flag is one of that command then.
+// flagError describes a mistake in a flag, or in the word before it that is no command: the flag may
+// belong to the command that the user meant.
 func flagError(cmd *cobra.Command, err error) error {
 	if args := cmd.Flags().Args(); len(args) > 0 && cmd.HasSubCommands() && cmd.Use == cmd.Name() {
 		return unknownCommand(cmd, args[0])

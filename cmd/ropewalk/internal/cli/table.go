@@ -19,11 +19,11 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/resource"
 )
 
-// kindsWidth is how wide the column of the kinds may become.
+// kindsWidth limits the column of the kinds, in characters.
 const kindsWidth = 44
 
-// waveTable returns a table with the waves: how many objects are in each, of which kinds, and what
-// it waits for.
+// waveTable returns a table of the waves: the number of objects in each, their kinds, and the reasons
+// for the wave.
 func waveTable(plan *order.Plan) string {
 	rows := [][]string{{"WAVE", "OBJECTS", "WHAT", "WHY"}}
 	reasons := whyWaves(plan)
@@ -32,20 +32,20 @@ func waveTable(plan *order.Plan) string {
 		what := wrap(kinds(wave.Nodes), kindsWidth)
 		why := reasons[i]
 		for row := range max(len(what), len(why)) {
-			rows = append(rows, []string{number, objects, at(what, row), at(why, row)})
+			rows = append(rows, []string{number, objects, lineAt(what, row), lineAt(why, row)})
 			number, objects = "", ""
 		}
 	}
 	return command.Table(rows)
 }
 
-// mostExisting is how many of the resources that must exist are listed.
+// mostExisting limits the list of resources that must exist.
 const mostExisting = 40
 
-// existingTable lists what workloads rely on and the render does not make.
-func existingTable(all []workload.Existing) string {
+// existingTable lists the resources that workloads rely on and that the render does not make.
+func existingTable(resources []workload.Existing) string {
 	rows := [][]string{{"RESOURCE", "TYPE", "CLASS", "ADDRESS", "SECRET"}}
-	for _, e := range all[:min(len(all), mostExisting)] {
+	for _, e := range resources[:min(len(resources), mostExisting)] {
 		kind := "key"
 		if e.Kubernetes {
 			kind = "Secret"
@@ -54,24 +54,30 @@ func existingTable(all []workload.Existing) string {
 		for _, key := range e.Keys() {
 			secrets = append(secrets, fmt.Sprintf("%s %s (%s)", kind, key, strings.Join(e.Secrets[key], ", ")))
 		}
-		row := []string{e.Workload + "/" + e.Name, e.Type, cmp.Or(e.Class, resource.DefaultClass), cmp.Or(e.Address, "-"), cmp.Or(strings.Join(secrets, ", "), "-")}
+		row := []string{
+			e.Workload + "/" + e.Name,
+			e.Type,
+			cmp.Or(e.Class, resource.DefaultClass),
+			cmp.Or(e.Address, "-"),
+			cmp.Or(strings.Join(secrets, ", "), "-"),
+		}
 		for i, cell := range row {
 			row[i] = command.OneLine(cell)
 		}
 		rows = append(rows, row)
 	}
 	table := command.Table(rows)
-	if more := len(all) - mostExisting; more > 0 {
-		table += fmt.Sprintf("and %d more\n", more)
+	if hidden := len(resources) - mostExisting; hidden > 0 {
+		table += fmt.Sprintf("and %d more\n", hidden)
 	}
-	return table + unclassed(all)
+	return table + unclassed(resources)
 }
 
-// unclassed returns which classes a workload may name if it names none: the default makes nothing.
-// It returns "" if every resource has a class, or no type another one.
-func unclassed(all []workload.Existing) string {
+// unclassed lists the classes that a resource without a class may name: its default class makes
+// nothing. It returns "" if every resource has a class, or if no type has another class.
+func unclassed(resources []workload.Existing) string {
 	classes := map[string]string{}
-	for _, e := range all {
+	for _, e := range resources {
 		if e.Class == "" && len(e.Classes) > 0 {
 			classes[e.Type] = e.Type + " " + strings.Join(e.Classes, ", ")
 		}
@@ -83,8 +89,8 @@ func unclassed(all []workload.Existing) string {
 		command.OneLine(strings.Join(slices.Sorted(maps.Values(classes)), "; ")) + "\n"
 }
 
-// at returns line i, or "" past the end.
-func at(lines []string, i int) string {
+// lineAt returns line i, or "" past the end.
+func lineAt(lines []string, i int) string {
 	if i >= len(lines) {
 		return ""
 	}
@@ -127,33 +133,33 @@ func kinds(nodes []*object.Node) []string {
 	return names
 }
 
-// mostReasons is how many of the edges that open a wave stand beside it.
+// mostReasons limits the reasons that are listed for a wave.
 const mostReasons = 5
 
-// whyWaves returns what each wave waits for: the edges and joins that lead into the wave before it
-// and open a new one.
+// whyWaves returns the reasons for each wave: the edges and joins that lead into the wave before it
+// and need a new wave.
 func whyWaves(plan *order.Plan) [][]string {
 	// An edge counts if it leads into the wave before.
-	why := make([][]string, len(plan.Waves))
+	reasons := make([][]string, len(plan.Waves))
 	seen := make([]map[string]bool, len(plan.Waves))
-	add := func(from, to []object.ID, fromName, toName string) {
+	add := func(dependents, dependencies []object.ID, fromName, toName string) {
 		ends := map[int]bool{}
-		for _, id := range to {
+		for _, id := range dependencies {
 			ends[plan.Placements[id].Wave] = true
 		}
-		for _, id := range from {
+		for _, id := range dependents {
 			wave := plan.Placements[id].Wave
 			if text := fromName + " after " + toName; ends[wave-1] && !seen[wave][text] {
 				if seen[wave] == nil {
 					seen[wave] = map[string]bool{}
 				}
 				seen[wave][text] = true
-				why[wave] = append(why[wave], text)
+				reasons[wave] = append(reasons[wave], text)
 			}
 		}
 	}
 
-	// Joins come first, because one stands for many edges.
+	// Joins come first, because each stands for many edges.
 	for i, j := range plan.Graph.Joins {
 		if plan.JoinGates[i].Gating {
 			add(j.From, j.To, draw.SideName(j.Rule, j.FromName), draw.SideName(j.Rule, j.ToName))
@@ -166,12 +172,12 @@ func whyWaves(plan *order.Plan) [][]string {
 	}
 
 	// Leave out reasons that do not fit.
-	for wave := range why {
+	for wave := range reasons {
 		if wave == 0 {
-			why[wave] = []string{"depends on nothing that must be ready"}
-		} else if more := len(why[wave]) - mostReasons; more > 0 {
-			why[wave] = append(why[wave][:mostReasons], fmt.Sprintf("and %d more", more))
+			reasons[wave] = []string{"depends on nothing that must be ready"}
+		} else if hidden := len(reasons[wave]) - mostReasons; hidden > 0 {
+			reasons[wave] = append(reasons[wave][:mostReasons], fmt.Sprintf("and %d more", hidden))
 		}
 	}
-	return why
+	return reasons
 }

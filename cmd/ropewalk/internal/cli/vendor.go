@@ -66,7 +66,7 @@ zip.
 			return a.runVendor(ctx, &flags, dir)
 		}),
 	}
-	// Those of sourceFlags that CUE modules know of.
+	// Only these flags of SourceFlags apply to CUE modules.
 	cmd.Flags().BoolVar(&flags.Locked, "locked", false, "refuse modules that are not in "+lock.Name)
 	cmd.Flags().BoolVar(&flags.Offline, "offline", false, "contact no registry: take modules from the cache")
 	flags.AddCA(cmd)
@@ -74,12 +74,13 @@ zip.
 	return cmd
 }
 
-// typeFlags say where definitions are written.
-type typeFlags struct{ module, in string }
+// typeFlags name the folder that definitions are written to.
+type typeFlags struct{ module, folder string }
 
 func (t *typeFlags) add(f *pflag.FlagSet) {
 	f.StringVarP(&t.module, "module", "m", ".", "`DIR` of the module to write into")
-	f.StringVar(&t.in, "in", "", "`FOLDER` of the module for packages that are published with it, imported below its path (default cue.mod/gen, which is not)")
+	usage := "`FOLDER` of the module for packages that are published with it, imported below its path (default cue.mod/gen, which is not)"
+	f.StringVar(&t.folder, "in", "", usage)
 }
 
 const typesHelp = `They are written to cue.mod/gen of the module, where CUE, its editors, Timoni and Ropewalk
@@ -108,7 +109,8 @@ as closed definitions with apiVersion and kind, such as #Deployment of k8s.io/ap
 			case version == "":
 				version = fmt.Sprintf("1.%d", newest)
 			case !ok:
-				return command.Usagef(fmt.Sprintf("name a version from 1.%d to 1.%d", oldest, newest), "the schemas of Kubernetes %q are not known", version)
+				hint := fmt.Sprintf("name a version from 1.%d to 1.%d", oldest, newest)
+				return command.Usagef(hint, "the schemas of Kubernetes %q are not known", version)
 			}
 			prefix, err := flags.prefix()
 			if err != nil {
@@ -145,11 +147,11 @@ with apiVersion and kind, such as #Certificate of cert-manager.io/certificate/v1
 			var files []cuetypes.File
 			for _, arg := range args {
 				for _, crd := range d.CRDs([]string{arg}) {
-					more, err := cuetypes.Definitions(crd)
+					definitions, err := cuetypes.Definitions(crd)
 					if err != nil {
 						d.Fail(object.Pos{File: arg}, "", fmt.Errorf("CustomResourceDefinition %s: %w", crd.Name(), err))
 					}
-					files = append(files, more...)
+					files = append(files, definitions...)
 				}
 			}
 			if err := d.Errs.Sorted().Err(); err != nil {
@@ -162,24 +164,25 @@ with apiVersion and kind, such as #Certificate of cert-manager.io/certificate/v1
 	return cmd
 }
 
-// prefix returns how imports of the packages begin.
+// prefix returns the beginning of the import paths of the packages.
 func (t typeFlags) prefix() (string, error) {
 	file := filepath.Join(t.module, "cue.mod", "module.cue")
 	data, err := os.ReadFile(file) //nolint:gosec // the user names the folder
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", command.Usagef("name the folder of a CUE module with --module, or make it one: cue mod init example.com/NAME@v0", "there is no %s", file)
+		hint := "name the folder of a CUE module with --module, or make it one: cue mod init example.com/NAME@v0"
+		return "", command.Usagef(hint, "there is no %s", file)
 	}
-	if err != nil || t.in == "" {
+	if err != nil || t.folder == "" {
 		return "", err
 	}
-	if !filepath.IsLocal(t.in) {
-		return "", command.Usagef("name a folder of the module", "--in %s leads out of the module", t.in)
+	if !filepath.IsLocal(t.folder) {
+		return "", command.Usagef("name a folder of the module", "--in %s leads out of the module", t.folder)
 	}
 	path, err := modules.Path(data)
 	if err != nil {
 		return "", &object.Error{Stage: object.StageResolve, Pos: object.Pos{File: file}, Err: err}
 	}
-	return path + "/" + filepath.ToSlash(filepath.Clean(t.in)), nil
+	return path + "/" + filepath.ToSlash(filepath.Clean(t.folder)), nil
 }
 
 // writeTypes writes definitions into a module. If one package has files of another tool, no package
@@ -189,22 +192,23 @@ func (a commands) writeTypes(flags typeFlags, files []cuetypes.File) error {
 		return err
 	}
 
-	// Look at all packages before one is written.
-	at := cmp.Or(flags.in, filepath.Join("cue.mod", "gen"))
+	// Check all packages before the first is written.
+	target := cmp.Or(flags.folder, filepath.Join("cue.mod", "gen"))
 	module, err := os.OpenRoot(flags.module)
 	if err != nil {
 		return &command.EnvironmentError{Err: err}
 	}
 	defer func() { _ = module.Close() }() // It was opened for its files.
 	for _, f := range files {
-		folder := filepath.ToSlash(filepath.Join(at, filepath.FromSlash(f.Package)))
+		folder := filepath.ToSlash(filepath.Join(target, filepath.FromSlash(f.Package)))
 		others, err := fs.Glob(module.FS(), folder+"/*.cue")
 		if err != nil {
 			return &command.EnvironmentError{Err: err}
 		}
 		for _, other := range others {
 			if !bytes.HasPrefix(contentOf(module.FS(), other), []byte(cuetypes.Mark)) {
-				return command.Usagef("delete the folder, or write elsewhere with --in", "%s is of another tool, and defines the same", filepath.Join(flags.module, other))
+				hint := "delete the folder, or write elsewhere with --in"
+				return command.Usagef(hint, "%s is of another tool, and defines the same", filepath.Join(flags.module, other))
 			}
 		}
 	}
@@ -212,7 +216,7 @@ func (a commands) writeTypes(flags typeFlags, files []cuetypes.File) error {
 	// Write the files that differ.
 	written := 0
 	for _, f := range files {
-		folder := filepath.Join(at, filepath.FromSlash(f.Package))
+		folder := filepath.Join(target, filepath.FromSlash(f.Package))
 		name := filepath.Join(folder, cuetypes.FileName)
 		if bytes.Equal(contentOf(module.FS(), filepath.ToSlash(name)), f.Content) {
 			continue
@@ -226,7 +230,7 @@ func (a commands) writeTypes(flags typeFlags, files []cuetypes.File) error {
 			return &command.EnvironmentError{Err: err}
 		}
 	}
-	a.Note("%s: %s, %d written\n", filepath.Join(flags.module, at), printable.Count(len(files), "package"), written)
+	a.Note("%s: %s, %d written\n", filepath.Join(flags.module, target), printable.Count(len(files), "package"), written)
 	return nil
 }
 
@@ -236,11 +240,11 @@ func (a commands) runVendor(ctx context.Context, flags *command.SourceFlags, dir
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return command.Usagef("name the folder of a CUE module, or make it one: cue mod init example.com/NAME@v0", "there is no %s", file)
 	}
-	at, err := nearestLock(dir)
+	lockPath, err := nearestLock(dir)
 	if err != nil {
 		return &command.EnvironmentError{Err: err}
 	}
-	locked, found, err := command.ReadLock(at)
+	locked, found, err := command.ReadLock(lockPath)
 	if err != nil {
 		return err
 	}
@@ -274,9 +278,10 @@ func (a commands) runVendor(ctx context.Context, flags *command.SourceFlags, dir
 	// Report what changed.
 	folder := filepath.Join(dir, "cue.mod", "vendor")
 	switch {
-	case !changed && len(deps) == 0 && schema:
 	case !changed && len(deps) == 0:
-		a.Note("%s lists nothing to vendor\n", file)
+		if !schema { // The schema was reported already.
+			a.Note("%s lists nothing to vendor\n", file)
+		}
 	case !changed:
 		a.Note("%s is up to date\n", folder)
 	case len(deps) == 0:
@@ -287,28 +292,31 @@ func (a commands) runVendor(ctx context.Context, flags *command.SourceFlags, dir
 	return nil
 }
 
-// importsSchema is a line of CUE that imports the schema.
+// importsSchema matches a line of CUE that imports the schema.
 var importsSchema = regexp.MustCompile(`(?m)^\s*(?:import\s+)?(?:\w+\s+)?"` + regexp.QuoteMeta(cue.SchemaPath) + `(?::\w+)?"`)
 
-// vendored is where dependencies of a module are, which may import the schema too.
+// vendored is the folder of the dependencies of a module, which may import the schema too.
 const vendored = "cue.mod/vendor"
 
-// vendorSchema writes the schema into the module in dir, and reports whether the module, or one
-// that it depends on, imports it.
+// vendorSchema writes the schema into the module in dir if the module or a dependency of it imports
+// the schema, and reports whether this is so.
 func (a commands) vendorSchema(dir string) (bool, error) {
 	// Look for an import of the schema in all files of the module.
-	own := os.DirFS(dir)
+	module := os.DirFS(dir)
 	imports := false
-	err := fs.WalkDir(own, ".", func(name string, e fs.DirEntry, err error) error {
-		switch {
-		case err != nil || imports:
+	err := fs.WalkDir(module, ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || imports {
 			return err
-		case e.IsDir() && (path.Dir(name) == "cue.mod" && name != vendored || name != "." && strings.HasPrefix(e.Name(), ".")):
+		}
+		generated := path.Dir(name) == "cue.mod" && name != vendored
+		hidden := name != "." && strings.HasPrefix(e.Name(), ".")
+		switch {
+		case e.IsDir() && (generated || hidden):
 			return fs.SkipDir
 		case !e.Type().IsRegular() || path.Ext(name) != ".cue":
 			return nil
 		}
-		imports = importsSchema.Match(contentOf(own, name))
+		imports = importsSchema.Match(contentOf(module, name))
 		return nil
 	})
 	if err != nil || !imports {
@@ -341,20 +349,20 @@ func (a commands) vendorSchema(dir string) (bool, error) {
 
 // contentOf returns the content of a file, or nil if it cannot be read.
 func contentOf(fsys fs.FS, name string) []byte {
-	data, _ := fs.ReadFile(fsys, name) // What is not there is empty, and written.
+	data, _ := fs.ReadFile(fsys, name) // A missing file counts as empty, and is written.
 	return data
 }
 
-// nearestLock returns the lock in dir or in the nearest folder above that has one, since a module
-// often lies inside of the project that it is locked by. If there is none, it returns the path of a
-// lock in dir.
+// nearestLock returns the path of the lock in dir or in the nearest folder above with a lock, since a
+// module often lies inside of the project whose lock it is in. If there is no lock, it returns the
+// path of a lock in dir.
 func nearestLock(dir string) (string, error) {
-	at, err := filepath.Abs(dir)
+	folder, err := filepath.Abs(dir)
 	if err != nil {
 		return "", err
 	}
-	if found, ok := project.Nearest(at, lock.Name); ok {
-		at = found
+	if found, ok := project.Nearest(folder, lock.Name); ok {
+		folder = found
 	}
-	return filepath.Join(at, lock.Name), nil
+	return filepath.Join(folder, lock.Name), nil
 }

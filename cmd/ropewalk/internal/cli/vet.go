@@ -54,25 +54,28 @@ Findings are the data of this command, and so go to standard output.
 }
 
 func (a commands) runVet(ctx context.Context, flags *command.ProjectFlags, format string, recursive command.Recursive, paths []string) error {
-	// Check each project, or all paths at once.
-	all := object.Errors{}
-	var results []ci.Result
-	var good []string
+	// Find the projects and units.
 	found, err := units.Find(ctx, a.App, flags, recursive, paths)
 	if err != nil {
 		return err
 	}
 	defer found.Close()
-	check := func(at command.Below, paths []string) error {
-		v := vetted{commands: a, flags: at.Flags(*flags), paths: paths, optional: at.Optional, unit: at.Unit != nil}
+
+	// Check each project, or all paths at once.
+	findings := object.Errors{}
+	var results []ci.Result
+	var good []string
+	check := func(item command.Below, paths []string) error {
+		v := vetted{commands: a, flags: item.Flags(*flags), paths: paths, optional: item.Optional, unit: item.Unit != nil}
 		mistakes, summary, err := v.checkAll(ctx)
-		if err != nil || summary == "" && len(mistakes) == 0 {
+		nothing := summary == "" && len(mistakes) == 0
+		if err != nil || nothing {
 			return err
 		}
-		all = append(all, mistakes...)
-		results = append(results, resultsOf(mistakes, at, paths)...)
-		if at.Path != "" {
-			summary = at.Path + ": " + summary
+		findings = append(findings, mistakes...)
+		results = append(results, resultsOf(mistakes, item, paths)...)
+		if item.Path != "" {
+			summary = item.Path + ": " + summary
 		}
 		good = append(good, summary)
 		return nil
@@ -84,14 +87,14 @@ func (a commands) runVet(ctx context.Context, flags *command.ProjectFlags, forma
 	if flags.Strict {
 		missing = command.Raised(missing)
 	}
-	all = append(all, missing...).Sorted()
+	findings = append(findings, missing...).Sorted()
 	results = append(results, ci.Of(missing, "")...)
 
 	// Print the findings as data.
-	if err := a.printFindings(format, all, results, strings.Join(good, "; ")); err != nil {
+	if err := a.printFindings(format, findings, results, strings.Join(good, "; ")); err != nil {
 		return err
 	}
-	if err := all.Err(); err != nil {
+	if err := findings.Err(); err != nil {
 		return errors.Join(command.ErrReported, err)
 	}
 	if format != "text" {
@@ -101,22 +104,22 @@ func (a commands) runVet(ctx context.Context, flags *command.ProjectFlags, forma
 }
 
 // resultsOf returns the findings of a project, or of paths.
-func resultsOf(found object.Errors, at command.Below, paths []string) []ci.Result {
-	folder := at.Folder()
+func resultsOf(findings object.Errors, item command.Below, paths []string) []ci.Result {
+	folder := item.Folder()
 	if folder == "" && len(paths) > 0 {
 		folder = paths[0]
 	}
-	return ci.Of(found, folder)
+	return ci.Of(findings, folder)
 }
 
 // printFindings writes findings in a format.
-func (a commands) printFindings(format string, found object.Errors, results []ci.Result, good string) error {
+func (a commands) printFindings(format string, findings object.Errors, results []ci.Result, good string) error {
 	if format == "text" || format == "json" {
 		out := a.Report()
 		// Colours are for the stream of diagnostics only.
 		out.JSON = format == "json"
 		out.Paint = command.Paint{}
-		return a.Findings(out, found)
+		return a.Findings(out, findings)
 	}
 	var data []byte
 	var err error

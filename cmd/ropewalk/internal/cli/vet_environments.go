@@ -19,19 +19,19 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// vetted checks a project, in all of its environments where none is named.
+// vetted checks a project: in the environment of --env, or in all of its environments.
 type vetted struct {
 	commands
 	flags *command.ProjectFlags
 	paths []string
-	// optional accepts paths with nothing at all, and unit is set for a unit of Argo CD or Flux.
+	// optional accepts paths without any spec, and unit is set for a unit of Argo CD or Flux.
 	optional, unit bool
-	// each is called with each render that succeeds; it may be nil.
-	each func(environment string, r command.Rendered)
-	// runs are the environments that were checked, "" for none, and found what was found
-	// in each.
-	runs  []string
-	found []object.Errors
+	// onRender is called with each render that succeeds; it may be nil.
+	onRender func(environment string, r command.Rendered)
+	// runs lists the environments that were checked, and findings the findings of each. The name ""
+	// stands for the project without an environment.
+	runs     []string
+	findings []object.Errors
 }
 
 // checkAll checks everything. It returns the findings, each once, and a summary, which is "" if
@@ -60,7 +60,7 @@ func (v *vetted) checkAll(ctx context.Context) (object.Errors, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	if v.optional && !(command.Below{Optional: true}).Holds(v.found[0]) {
+	if v.optional && !(command.Below{Optional: true}).Holds(v.findings[0]) {
 		return nil, "", nil
 	}
 	if !v.optional {
@@ -68,19 +68,19 @@ func (v *vetted) checkAll(ctx context.Context) (object.Errors, string, error) {
 	}
 	good := summary(r)
 	if v.flags.Environment != "" {
-		return v.found[0], good, nil
+		return v.findings[0], good, nil
 	}
 
 	// Check it in each environment.
 	names := object.SortedKeys(r.Project.Environments)
-	// A bundle for several clusters is for none without an environment.
-	if slices.ContainsFunc(v.found[0], func(e *object.Error) bool { return errors.Is(e, host.ErrManyClusters) }) {
-		v.runs, v.found = nil, nil
+	// A bundle for several clusters cannot be rendered without an environment.
+	if slices.ContainsFunc(v.findings[0], func(e *object.Error) bool { return errors.Is(e, host.ErrManyClusters) }) {
+		v.runs, v.findings = nil, nil
 	}
 	for _, name := range names {
 		v.flags.Environment = name
 		v.In = bytes.NewReader(input)
-		in, err := v.run(ctx)
+		rendered, err := v.run(ctx)
 		if err != nil {
 			// An option may fit the project and not an environment.
 			mistakes, _ := errors.AsType[object.Errors](err)
@@ -90,7 +90,7 @@ func (v *vetted) checkAll(ctx context.Context) (object.Errors, string, error) {
 			return nil, "", err
 		}
 		if good == "" {
-			good = summary(in)
+			good = summary(rendered)
 		}
 	}
 
@@ -101,7 +101,7 @@ func (v *vetted) checkAll(ctx context.Context) (object.Errors, string, error) {
 	return v.merged(), good, nil
 }
 
-// summary returns a summary of a render, or "" if there is none.
+// summary returns a summary of a render, or "" if nothing was rendered.
 func summary(r command.Rendered) string {
 	if r.Plan == nil {
 		return ""
@@ -110,10 +110,10 @@ func summary(r command.Rendered) string {
 		printable.Count(len(r.Plan.Graph.Nodes), "object"), printable.Count(len(r.Plan.Waves), "wave"))
 }
 
-// run checks one environment. The error is one that is no finding.
+// run checks one environment. Findings are kept in v; any other error is returned.
 func (v *vetted) run(ctx context.Context) (command.Rendered, error) {
 	r, err := v.Render(ctx, v.flags, v.paths)
-	found := r.Warnings
+	findings := r.Warnings
 	if err != nil {
 		mistakes, ok := command.IsFindings(err)
 		if v.unit {
@@ -122,15 +122,15 @@ func (v *vetted) run(ctx context.Context) (command.Rendered, error) {
 		if !ok || ctx.Err() != nil {
 			return r, err
 		}
-		found = mistakes
+		findings = mistakes
 	} else {
-		if v.each != nil {
-			v.each(v.flags.Environment, r)
+		if v.onRender != nil {
+			v.onRender(v.flags.Environment, r)
 		}
 		r.Close()
 	}
 	v.runs = append(v.runs, v.flags.Environment)
-	v.found = append(v.found, found)
+	v.findings = append(v.findings, findings)
 	return r, nil
 }
 
@@ -138,9 +138,9 @@ func (v *vetted) run(ctx context.Context) (command.Rendered, error) {
 // names of its environments.
 func (v *vetted) merged() object.Errors {
 	// Group the findings of all runs by their text.
-	in := map[string][]string{}
+	environments := map[string][]string{}
 	first := map[string]*object.Error{}
-	for i, found := range v.found {
+	for i, found := range v.findings {
 		for _, e := range found {
 			bare := *e
 			if e.Policy != "" {
@@ -150,8 +150,8 @@ func (v *vetted) merged() object.Errors {
 			if first[key] == nil || first[key].Hint == "" {
 				first[key] = e
 			}
-			if !slices.Contains(in[key], v.runs[i]) {
-				in[key] = append(in[key], v.runs[i])
+			if !slices.Contains(environments[key], v.runs[i]) {
+				environments[key] = append(environments[key], v.runs[i])
 			}
 		}
 	}
@@ -160,10 +160,10 @@ func (v *vetted) merged() object.Errors {
 	var out object.Errors
 	for _, key := range object.SortedKeys(first) {
 		e := *first[key]
-		names := in[key]
+		names := environments[key]
 		runs := v.runs
 		if len(runs) > 1 && isIncomplete(first[key]) {
-			// An environment completes what is written for none.
+			// An environment sets the values that the project alone leaves open.
 			base := func(name string) bool { return name == "" }
 			names = slices.DeleteFunc(names, base)
 			runs = slices.DeleteFunc(slices.Clone(runs), base)
