@@ -19,21 +19,22 @@ import (
 	"github.com/ropewalk/ropewalk/render/order"
 )
 
-// Types of what is attached to a version beside statements.
+// Types of the attachments of a version that are no statements.
 const (
 	typeReadme  = "application/vnd.ropewalk.module.readme.v1"
 	typePicture = "application/vnd.ropewalk.module.picture.v1"
 )
 
-// checks are the results of what a version has to pass.
+// checks holds the results of the checks that a version has to pass.
 type checks struct {
 	since, verdict string
-	// cases is how many passed, and findings how many warnings there were.
+	// cases counts the cases that passed, and findings counts the warnings.
 	cases, findings int
 	skipped         bool
-	// picture is the plan of the first case that renders, and images are those of all.
+	// picture is the plan of the first case that renders.
 	picture *order.Plan
-	images  []string
+	// images lists the images of all cases.
+	images []string
 }
 
 // check runs vet and test.
@@ -43,7 +44,7 @@ func (p *publication) check(ctx context.Context) error {
 		return nil
 	}
 
-	// Run vet, of which only errors stop a publication.
+	// Run vet. Only errors stop a publication.
 	v, err := p.vetModule(ctx, &vetFlags{SourceFlags: p.flags.SourceFlags, limits: p.flags.limits}, p.folder)
 	if err != nil {
 		return err
@@ -51,9 +52,9 @@ func (p *publication) check(ctx context.Context) error {
 	var errs object.Errors
 	for _, f := range v.sorted() {
 		if f.Severity == object.SeverityError {
-			one := *f.Error
-			one.Err = fmt.Errorf("%w [%s]", f.Err, f.rule)
-			errs = append(errs, &one)
+			named := *f.Error
+			named.Err = fmt.Errorf("%w [%s]", f.Err, f.rule)
+			errs = append(errs, &named)
 		} else {
 			p.checked.findings++
 		}
@@ -81,7 +82,7 @@ func (p *publication) check(ctx context.Context) error {
 	return p.takeOutcomes(outcomes)
 }
 
-// takeOutcomes takes the results of the cases, or returns the failures of those that fail.
+// takeOutcomes keeps the results of the cases, or returns the failures if a case fails.
 func (p *publication) takeOutcomes(outcomes []cases.Outcome) error {
 	failed := tested{outcomes: outcomes}.failures()
 	if failed.Err() != nil {
@@ -106,9 +107,14 @@ func (p *publication) build() statement.Build {
 	if p.checked.since != "" {
 		parameters["since"], parameters["verdict"] = p.checked.since, p.checked.verdict
 	}
-	out := statement.Build{Project: p.packed.path, Type: statement.ModuleType, Parameters: parameters, Version: process.CurrentRelease().Version}
+	out := statement.Build{
+		Project:    p.packed.path,
+		Type:       statement.ModuleType,
+		Parameters: parameters,
+		Version:    process.CurrentRelease().Version,
+	}
 	if out.Project == "" {
-		out.Project = p.to.Repository
+		out.Project = p.target.Repository
 	}
 	if p.flags.source != "" {
 		out.Sources = []statement.Source{{URI: p.flags.source, Revision: p.flags.revision, Digest: p.packed.image.Tree}}
@@ -119,17 +125,21 @@ func (p *publication) build() statement.Build {
 // attach attaches the provenance, the images, the README and the picture of a version, and signs
 // it, before the tag of the version is written.
 func (p *publication) attach(ctx context.Context, pushed artifact.Pushed) error {
-	publication := publishing.Publication{Build: p.build(), Images: p.checked.images, Signer: p.signer, Extra: func(context.Context, artifact.Pushed) ([]artifact.Referrer, error) {
+	documents := func(context.Context, artifact.Pushed) ([]artifact.Referrer, error) {
 		var out []artifact.Referrer
 		if p.packed.readme != nil {
 			out = append(out, artifact.Referrer{ArtifactType: typeReadme, MediaType: "text/markdown", Data: p.packed.readme})
 		}
 		if p.checked.picture != nil {
-			out = append(out, artifact.Referrer{ArtifactType: typePicture, MediaType: "image/svg+xml", Data: draw.Picture{Plan: p.checked.picture}.SVG()})
+			data := draw.Picture{Plan: p.checked.picture}.SVG()
+			out = append(out, artifact.Referrer{ArtifactType: typePicture, MediaType: "image/svg+xml", Data: data})
 		}
 		return out, nil
-	}}
-	err := publication.Attach(ctx, p.to.Store, pushed)
+	}
+
+	// Attach them with the statements and signatures.
+	attached := publishing.Publication{Build: p.build(), Images: p.checked.images, Signer: p.signer, Extra: documents}
+	err := attached.Attach(ctx, p.target.Store, pushed)
 	if errors.Is(err, artifact.ErrNotFound) {
 		return fmt.Errorf("the registry lost what was pushed: %w", err)
 	}

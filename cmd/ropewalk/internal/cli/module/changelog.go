@@ -14,8 +14,9 @@ import (
 	"github.com/ropewalk/ropewalk/render/evaluate"
 )
 
-// writeChangelog writes the section of a version into a file in the form of keepachangelog.com: ahead
-// of the earlier ones, or in place of the one of that version, so that writing it twice changes nothing.
+// writeChangelog writes the section of a version into a file in the form of keepachangelog.com. The
+// section goes ahead of earlier sections, or replaces the section of the same version: writing it
+// twice changes nothing.
 func (c compatibility) writeChangelog(name, version string) error {
 	data, err := os.ReadFile(name) //nolint:gosec // the user names it
 	if errors.Is(err, fs.ErrNotExist) {
@@ -32,14 +33,17 @@ func (c compatibility) writeChangelog(name, version string) error {
 
 // withSection returns the text of a changelog with the section of a version.
 func (c compatibility) withSection(text, version string) string {
+	// Replace the section of this version.
 	section := c.section(version)
-	if rest := strings.Index("\n"+text, "\n## "+version+"\n"); rest >= 0 {
+	if start := strings.Index("\n"+text, "\n## "+version+"\n"); start >= 0 {
 		end := len(text)
-		if next := strings.Index(text[rest+3:], "\n## "); next >= 0 {
-			end = rest + 3 + next + 1
+		if length := strings.Index(text[start+3:], "\n## "); length >= 0 {
+			end = start + 3 + length + 1
 		}
-		return text[:rest] + section + text[end:]
+		return text[:start] + section + text[end:]
 	}
+
+	// Put the section ahead of the first, or at the end of a changelog without sections.
 	if first := strings.Index("\n"+text, "\n## "); first >= 0 {
 		return text[:first] + section + text[first:]
 	}
@@ -54,18 +58,21 @@ func (c compatibility) section(version string) string {
 		level evaluate.Level
 		title string
 	}{
-		{evaluate.LevelMajor, "Breaking"}, {evaluate.LevelUndecided, "May break"}, {evaluate.LevelMinor, "Added and changed"}, {evaluate.LevelPatch, "Fixed"},
+		{evaluate.LevelMajor, "Breaking"},
+		{evaluate.LevelUndecided, "May break"},
+		{evaluate.LevelMinor, "Added and changed"},
+		{evaluate.LevelPatch, "Fixed"},
 	} {
 		begun := false
-		for _, one := range c.Changes {
-			if one.Level != string(part.level) {
+		for _, item := range c.Changes {
+			if item.Level != string(part.level) {
 				continue
 			}
 			if !begun {
 				fmt.Fprintf(&b, "### %s\n\n", part.title)
 				begun = true
 			}
-			fmt.Fprintf(&b, "- %s: %s\n", cell(one.about()), cell(one.Text))
+			fmt.Fprintf(&b, "- %s: %s\n", cell(item.about()), cell(item.Text))
 		}
 		if begun {
 			b.WriteString("\n")

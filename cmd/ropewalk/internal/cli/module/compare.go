@@ -10,7 +10,7 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// Comparison is what changed between two versions of a module, as data.
+// Comparison lists the changes between two versions of a module, as data.
 type Comparison = compatibility
 
 // Fetched is a version of a module, with the reference that always leads to it.
@@ -19,18 +19,20 @@ type Fetched struct {
 	Tree source.Tree
 }
 
-// Compare returns what changed for the users of a module, as module compat does.
-func (a Commands) Compare(ctx context.Context, sources *command.SourceFlags, limits *command.LimitFlags, older, newer Fetched) (Comparison, error) {
+// Compare returns the changes for the users of a module, as module compat does.
+func (a Commands) Compare(
+	ctx context.Context, sources *command.SourceFlags, limits *command.LimitFlags, older, newer Fetched,
+) (Comparison, error) {
 	texts := a.Texts // An error is about the project of the user.
 	defer func() { a.Texts = texts }()
-	own := *sources
-	own.Replace = map[source.Ref]source.Tree{}
-	name := func(f Fetched) string {
-		own.Replace[source.Ref{Type: f.Type, Ref: f.Ref.Ref}] = f.Tree
+	withTrees := *sources
+	withTrees.Replace = map[source.Ref]source.Tree{}
+	addVersion := func(f Fetched) string {
+		withTrees.Replace[source.Ref{Type: f.Type, Ref: f.Ref.Ref}] = f.Tree
 		if f.Type == source.TypeOCI {
 			return f.Ref.Ref
 		}
 		return f.Type + ":" + f.Ref.Ref
 	}
-	return a.compareVersions(ctx, &own, limits, name(older), name(newer))
+	return a.compareVersions(ctx, &withTrees, limits, addVersion(older), addVersion(newer))
 }

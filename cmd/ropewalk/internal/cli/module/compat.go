@@ -17,7 +17,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// compatFlags are those of module compat.
+// compatFlags are the flags of module compat.
 type compatFlags struct {
 	command.SourceFlags
 	limits    command.LimitFlags
@@ -29,11 +29,20 @@ type compatFlags struct {
 
 // levels returns the verdicts, the least first.
 func levels() []string {
-	return []string{"none", string(evaluate.LevelPatch), string(evaluate.LevelMinor), string(evaluate.LevelUndecided), string(evaluate.LevelMajor)}
+	return []string{
+		"none",
+		string(evaluate.LevelPatch),
+		string(evaluate.LevelMinor),
+		string(evaluate.LevelUndecided),
+		string(evaluate.LevelMajor),
+	}
 }
 
 func (a Commands) compat() *cobra.Command {
-	flags := compatFlags{format: command.NewChoice("text", "json", "markdown"), allow: command.Choice{Value: string(evaluate.LevelMajor), Words: levels()}}
+	flags := compatFlags{
+		format: command.NewChoice("text", "json", "markdown"),
+		allow:  command.Choice{Value: string(evaluate.LevelMajor), Words: levels()},
+	}
 	cmd := &cobra.Command{
 		Use: "compat OLD [NEW]", Short: "Say what a new version of a module asks of its users",
 		Long: `Compare two versions of a module: what they take, input by input, by CUE's subsumption, and
@@ -76,37 +85,39 @@ graver than --allow.
 	return cmd
 }
 
-func (a Commands) runCompat(ctx context.Context, flags *compatFlags, old, now string) error {
+func (a Commands) runCompat(ctx context.Context, flags *compatFlags, older, newer string) error {
 	a.JSON = flags.format.Value == "json"
-	out, err := a.compareVersions(ctx, &flags.SourceFlags, &flags.limits, old, now)
+	report, err := a.compareVersions(ctx, &flags.SourceFlags, &flags.limits, older, newer)
 	if err != nil {
 		return err
 	}
 	if flags.changelog != "" {
-		if err := out.writeChangelog(flags.changelog, cmp.Or(flags.version, "Unreleased")); err != nil {
+		if err := report.writeChangelog(flags.changelog, cmp.Or(flags.version, "Unreleased")); err != nil {
 			return err
 		}
 	}
 	if flags.format.Value == "markdown" {
-		err = a.Print(out.markdown(old))
+		err = a.Print(report.markdown(older))
 	} else {
-		err = a.Outcome(flags.format.Value, out, out.text())
+		err = a.Outcome(flags.format.Value, report, report.text())
 	}
-	if err == nil && slices.Index(levels(), out.Verdict) > slices.Index(levels(), flags.allow.Value) {
+	if err == nil && slices.Index(levels(), report.Verdict) > slices.Index(levels(), flags.allow.Value) {
 		return command.ErrFoundReported()
 	}
 	return err
 }
 
-// compareVersions returns what changed for users between two versions of a module.
-func (a Commands) compareVersions(ctx context.Context, sources *command.SourceFlags, limits *command.LimitFlags, old, now string) (compatibility, error) {
+// compareVersions returns the changes for users between two versions of a module.
+func (a Commands) compareVersions(
+	ctx context.Context, sources *command.SourceFlags, limits *command.LimitFlags, oldReference, newReference string,
+) (compatibility, error) {
 	// Open both versions, which are the same if their digests are.
-	older, err := a.openModule(ctx, sources, limits, old)
+	older, err := a.openModule(ctx, sources, limits, oldReference)
 	if err != nil {
 		return compatibility{}, err
 	}
 	defer older.Close()
-	newer, err := a.openModule(ctx, sources, limits, now)
+	newer, err := a.openModule(ctx, sources, limits, newReference)
 	if err != nil {
 		return compatibility{}, err
 	}
@@ -115,65 +126,70 @@ func (a Commands) compareVersions(ctx context.Context, sources *command.SourceFl
 		return compatibility{Verdict: "none", Changes: []change{}}, nil
 	}
 
-	// Compare what they take.
-	unread := a.readCases(&older)
+	// Compare the inputs.
+	casesErr := a.readCases(&older)
 	compared, err := evaluate.Compare(ctx, newer.Evaluator, newer.subject(), older.Request.Module)
 	if err != nil {
 		return compatibility{}, err
 	}
-	out := compatibility{Changes: []change{}}
+	report := compatibility{Changes: []change{}}
 	for _, c := range compared.Changes {
-		out.Changes = append(out.Changes, changed(c))
+		report.Changes = append(report.Changes, changeOf(c))
 	}
 
-	// Compare what they make.
+	// Compare the objects of the cases.
 	older.Subject.Kind, newer.Subject.Kind = compared.OlderKind, compared.NewerKind
 	switch {
 	case older.Subject.Kind != newer.Subject.Kind:
-		// Cases of one kind are none of the other.
-	case unread != nil:
-		// Nobody can mend what is published, such as manifests of another tool in its folder test.
-		out.Changes = append(out.Changes, unreadable(unread))
+		// A module of one kind cannot render the cases of another kind.
+	case casesErr != nil:
+		// A published version cannot be mended: its folder test may hold manifests of another tool.
+		report.Changes = append(report.Changes, unreadable(casesErr))
 	default:
 		if newer.Subject.Kind == evaluate.KindPolicy {
-			_ = a.readCases(&newer) // What is wrong with them is for module test to say.
+			_ = a.readCases(&newer) // Mistakes in them are reported by module test.
 		}
-		objects, err := made(ctx, older, newer, limits.Parallel())
+		objects, err := compareResults(ctx, older, newer, limits.Parallel())
 		if err != nil {
 			return compatibility{}, err
 		}
-		out.Changes = append(out.Changes, objects...)
+		report.Changes = append(report.Changes, objects...)
 	}
 
 	// The gravest change is first, and decides.
-	slices.SortStableFunc(out.Changes, func(x, y change) int {
-		return cmp.Or(slices.Index(levels(), y.Level)-slices.Index(levels(), x.Level), cmp.Compare(x.Input, y.Input), cmp.Compare(x.Object, y.Object))
+	slices.SortStableFunc(report.Changes, func(x, y change) int {
+		byLevel := slices.Index(levels(), y.Level) - slices.Index(levels(), x.Level)
+		return cmp.Or(byLevel, cmp.Compare(x.Input, y.Input), cmp.Compare(x.Object, y.Object))
 	})
-	out.Verdict = string(evaluate.LevelPatch)
-	if len(out.Changes) > 0 {
-		out.Verdict = out.Changes[0].Level
+	report.Verdict = string(evaluate.LevelPatch)
+	if len(report.Changes) > 0 {
+		report.Verdict = report.Changes[0].Level
 	}
-	return out, nil
+	return report, nil
 }
 
-// unreadable returns the change that the cases of the older version are not used, with the reason.
+// unreadable returns a change which says that the cases of the older version cannot be read, and why.
 func unreadable(err error) change {
-	all := object.AsErrors(err, object.StageSpec).Sorted()
-	return change{Level: string(evaluate.LevelUndecided), Text: "the cases of the older version cannot be read: " + reason(all), Old: placed(all[0].Pos)}
+	mistakes := object.AsErrors(err, object.StageSpec).Sorted()
+	return change{
+		Level: string(evaluate.LevelUndecided),
+		Text:  "the cases of the older version cannot be read: " + reason(mistakes),
+		Old:   placed(mistakes[0].Pos),
+	}
 }
 
-// compatibility is what changed between two versions, as data.
+// compatibility lists the changes between two versions, as data.
 type compatibility struct {
 	// Verdict is the gravest level of the changes: major, undecided, minor, patch or none.
 	Verdict string   `json:"verdict"`
 	Changes []change `json:"changes"`
 }
 
-// change is one of them.
+// change is a difference between two versions that users may notice.
 type change struct {
 	Level string `json:"level"`
-	// Input is the path of what users write, and Object what is made of it; "" where it is about
-	// the other one.
+	// Input is the path of an input, and Object names an object of a case. A change is about either:
+	// the other field is "".
 	Input  string `json:"input,omitempty"`
 	Object string `json:"object,omitempty"`
 	Text   string `json:"text"`
@@ -182,7 +198,7 @@ type change struct {
 	New string `json:"new,omitempty"`
 }
 
-func changed(c evaluate.Change) change {
+func changeOf(c evaluate.Change) change {
 	return change{Level: string(c.Level), Input: c.Path, Text: c.Text, Old: placed(c.Old), New: placed(c.New)}
 }
 
@@ -190,8 +206,8 @@ func (c change) about() string { return cmp.Or(c.Input, c.Object, "(all)") }
 
 func (c compatibility) text() string {
 	rows := [][]string{{"LEVEL", "OF", "CHANGE", "AT"}}
-	for _, one := range c.Changes {
-		rows = append(rows, []string{one.Level, one.about(), one.Text, cmp.Or(one.New, one.Old)})
+	for _, item := range c.Changes {
+		rows = append(rows, []string{item.Level, item.about(), item.Text, cmp.Or(item.New, item.Old)})
 	}
 	switch {
 	case len(rows) > 1:
@@ -203,19 +219,20 @@ func (c compatibility) text() string {
 }
 
 // markdown returns a comment on a change request.
-func (c compatibility) markdown(old string) string {
+func (c compatibility) markdown(older string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### Since %s: %s\n\n", cell(old), c.Verdict)
+	fmt.Fprintf(&b, "### Since %s: %s\n\n", cell(older), c.Verdict)
 	if len(c.Changes) > 0 {
 		b.WriteString("| level | of | change | at |\n|---|---|---|---|\n")
 	}
-	for _, one := range c.Changes {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", one.Level, cell(one.about()), cell(one.Text), cell(cmp.Or(one.New, one.Old)))
+	for _, item := range c.Changes {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", item.Level, cell(item.about()), cell(item.Text), cell(cmp.Or(item.New, item.Old)))
 	}
 	return b.String()
 }
 
 // cell returns text for a table of Markdown, with its markup escaped.
 func cell(text string) string {
-	return strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "`", "'", "@", "&#64;", "*", `\*`, "_", `\_`, "[", `\[`).Replace(command.OneLine(text))
+	markup := strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "`", "'", "@", "&#64;", "*", `\*`, "_", `\_`, "[", `\[`)
+	return markup.Replace(command.OneLine(text))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// coverage is which inputs and alternatives cases set, as data.
+// coverage counts the inputs and alternatives that cases set, and lists the others, as data.
 type coverage struct {
 	Points  int     `json:"points"`
 	Covered int     `json:"covered"`
@@ -21,7 +21,7 @@ type coverage struct {
 	Missing []point `json:"missing"`
 }
 
-// point is one that no case sets.
+// point is an input, or an alternative of it, that no case sets.
 type point struct {
 	Input string `json:"input"`
 	What  string `json:"what"`
@@ -29,19 +29,24 @@ type point struct {
 	At string `json:"at,omitempty"`
 }
 
-// inspect returns what the module says of itself without an input, with the coverage of inputs.
+// inspect describes the module without an input, with the points that inputs cover.
 func (m underTest) inspect(ctx context.Context, inputs []object.Value) (*evaluate.Inspection, error) {
 	return evaluate.Inspect(ctx, m.Subject.Renderer.Evaluator, m.subject(), inputs)
 }
 
 // subject returns the module as operations other than a render take it.
 func (m underTest) subject() evaluate.Subject {
-	return evaluate.Subject{Spec: m.Request.Spec, Module: m.Request.Module, Context: m.Request.Context, Limits: m.Request.Limits}
+	return evaluate.Subject{
+		Spec:    m.Request.Spec,
+		Module:  m.Request.Module,
+		Context: m.Request.Context,
+		Limits:  m.Request.Limits,
+	}
 }
 
-// coverage returns the coverage of the cases that render. A case without an input counts: it leaves
-// out everything.
-func (m underTest) coverage(ctx context.Context, chosen []cases.Case) (*coverage, error) {
+// measureCoverage returns the coverage of the cases that render. A case without an input counts too:
+// it leaves every input out.
+func (m underTest) measureCoverage(ctx context.Context, chosen []cases.Case) (*coverage, error) {
 	var inputs []object.Value
 	for _, c := range chosen {
 		if len(c.Expect.Errors) > 0 {
@@ -67,18 +72,18 @@ func covered(points []evaluate.Point) *coverage {
 			out.Covered++
 			continue
 		}
-		one := point{Input: p.Path, What: p.What}
+		missing := point{Input: p.Path, What: p.What}
 		if p.Pos.IsValid() {
-			one.At = p.Pos.String()
+			missing.At = p.Pos.String()
 		}
-		out.Missing = append(out.Missing, one)
+		out.Missing = append(out.Missing, missing)
 	}
 	out.Percent = out.percent()
 	return out
 }
 
-// percent returns how much is covered, in percent, rounded down. It returns 100 if there is nothing
-// to cover.
+// percent returns the covered share in percent, rounded down. It returns 100 for a module without
+// points.
 func (c *coverage) percent() int {
 	if c.Points == 0 {
 		return 100

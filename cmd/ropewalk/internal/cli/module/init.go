@@ -22,7 +22,7 @@ import (
 )
 
 func (a Commands) init() *cobra.Command {
-	from := command.NewChoice(starter.Kinds()...)
+	kind := command.NewChoice(starter.Kinds()...)
 	name := ""
 	cmd := &cobra.Command{
 		Use: "init [DIR]", Short: "Start a module that renders, and passes vet and test",
@@ -44,16 +44,16 @@ written at all.
   cd web && ropewalk module vet && ropewalk module test`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.Run(func(ctx context.Context, args []string) error {
-			return a.runInit(ctx, from.Value, name, argument(args))
+			return a.runInit(ctx, kind.Value, name, argument(args))
 		}),
 	}
-	from.Add(cmd, "from", "what to start from")
+	kind.Add(cmd, "from", "what to start from")
 	cmd.Flags().StringVar(&name, "name", "", "`PATH@vN` of the module (default example.com/ and the name of the folder, @v0)")
 	return cmd
 }
 
 func (a Commands) runInit(ctx context.Context, kind, named, dir string) error {
-	// The name is that of the folder, unless --name gives another.
+	// The name of the folder is the name of the module, unless --name gives another name.
 	absolute, err := filepath.Abs(dir)
 	if err != nil {
 		return &command.EnvironmentError{Err: err}
@@ -66,7 +66,7 @@ func (a Commands) runInit(ctx context.Context, kind, named, dir string) error {
 		}
 	}
 
-	// Write the files, and refuse to replace one.
+	// Write the files, and refuse to replace a file.
 	version := process.CurrentRelease().Version
 	if !strings.HasPrefix(version, "v") {
 		version = "latest"

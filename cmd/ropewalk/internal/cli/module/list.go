@@ -17,7 +17,7 @@ import (
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 )
 
-// maxRepositories is how many names of a registry are read.
+// maxRepositories limits the names that are read from a registry.
 const maxRepositories = 100_000
 
 // errEnough ends the reading of a list.
@@ -44,15 +44,15 @@ not support this.
 			if host := strings.TrimSuffix(name, "/"); host != "" && !strings.Contains(host, "/") {
 				return a.listRepositories(ctx, &flags, format.Value, host)
 			}
-			at, err := artifact.ParseLocation(args[0])
+			location, err := artifact.ParseLocation(args[0])
 			if err != nil {
 				return &command.UsageError{Err: err}
 			}
-			if at.Tag != "" || at.Digest != "" {
+			if location.Tag != "" || location.Digest != "" {
 				return command.Usagef("leave out what is behind its name", "%s is one version, and no repository", args[0])
 			}
-			return a.WithLocation(ctx, &flags, format.Value, args[0], false, func(in command.Location) (any, string, error) {
-				out, err := versionsOf(ctx, in)
+			return a.WithLocation(ctx, &flags, format.Value, args[0], false, func(location command.Location) (any, string, error) {
+				out, err := versionsOf(ctx, location)
 				return out, out.text(), err
 			})
 		}),
@@ -82,21 +82,21 @@ func (l listing) text() string {
 
 // versionsOf returns the versions of a repository, the highest first, each with the floating tags
 // that lead to its digest.
-func versionsOf(ctx context.Context, in command.Location) (listing, error) {
-	all, err := releases(ctx, in.Store)
+func versionsOf(ctx context.Context, location command.Location) (listing, error) {
+	versions, err := releases(ctx, location.Store)
 	if err != nil {
 		return nil, err
 	}
-	if len(all) == 0 {
+	if len(versions) == 0 {
 		return nil, &command.EnvironmentError{
-			Err:  fmt.Errorf("oci://%s has no tag that is a version", in.Repository),
+			Err:  fmt.Errorf("oci://%s has no tag that is a version", location.Repository),
 			Hint: "ropewalk module list oci://REGISTRY lists the repositories of a registry that tells them",
 		}
 	}
 
 	// A floating tag that does not exist leads to "".
 	digest := func(tag string) (string, error) {
-		desc, err := in.Resolve(ctx, tag)
+		desc, err := location.Resolve(ctx, tag)
 		if manifest.Missing(err) {
 			return "", nil
 		}
@@ -105,32 +105,32 @@ func versionsOf(ctx context.Context, in command.Location) (listing, error) {
 
 	// Resolve each floating tag once.
 	floating := map[string][]string{}
-	var seen []string
-	for _, r := range slices.Backward(all) {
+	var resolved []string
+	for _, r := range slices.Backward(versions) {
 		for _, tag := range r.floating() {
-			if slices.Contains(seen, tag) {
+			if slices.Contains(resolved, tag) {
 				continue
 			}
-			seen = append(seen, tag)
-			leads, err := digest(tag)
+			resolved = append(resolved, tag)
+			target, err := digest(tag)
 			if err != nil {
 				return nil, err
 			}
-			floating[leads] = append(floating[leads], tag)
+			floating[target] = append(floating[target], tag)
 		}
 	}
 
 	// List the versions with the tags of their digests.
 	var out listing
-	for _, r := range slices.Backward(all) {
-		one := listed{Version: r.text}
-		one.Digest, err = digest(r.text)
+	for _, r := range slices.Backward(versions) {
+		version := listed{Version: r.text}
+		version.Digest, err = digest(r.text)
 		if err != nil {
 			return nil, err
 		}
-		one.Tags = floating[one.Digest]
-		delete(floating, one.Digest) // Of two versions that are the same it is the higher one.
-		out = append(out, one)
+		version.Tags = floating[version.Digest]
+		delete(floating, version.Digest) // If two versions have this digest, the higher version has its tags.
+		out = append(out, version)
 	}
 	return out, nil
 }
@@ -142,8 +142,8 @@ func (a Commands) listRepositories(ctx context.Context, flags *command.RegistryF
 		return err
 	}
 	names := []string{}
-	err = registries.Repositories(ctx, host, func(more []string) error {
-		names = append(names, more...)
+	err = registries.Repositories(ctx, host, func(page []string) error {
+		names = append(names, page...)
 		if len(names) > maxRepositories {
 			return errEnough
 		}

@@ -18,102 +18,114 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// compareResults compares what two versions make of the cases of the older one that render: the
-// change for a user who changes nothing but the version.
-func made(ctx context.Context, older, newer underTest, parallel int) ([]change, error) {
-	// What a policy refuses is what its users get of it, and a case of a rule that is new is among
-	// those of the newer version.
+// compareResults renders the cases of the older version with both versions and returns the changes:
+// these are the changes for a user who only changes the version.
+func compareResults(ctx context.Context, older, newer underTest, parallel int) ([]change, error) {
+	// Users notice the refusals of a policy. The cases of a new rule are among the cases of the newer
+	// version, so a policy is compared with both.
 	policy := older.Subject.Kind == evaluate.KindPolicy
-	all := older.Cases
+	candidates := older.Cases
 	if policy {
-		all = slices.Concat(older.Cases, newer.Cases)
+		candidates = slices.Concat(older.Cases, newer.Cases)
 	}
 
-	// Leave out cases that only expect errors, except those of a policy.
+	// Leave out cases that only expect errors, unless a policy is compared.
 	var usable []cases.Case
-	for _, c := range all {
+	for _, c := range candidates {
 		if len(c.Expect.Errors) == 0 || policy {
 			usable = append(usable, c)
 		}
 	}
 
 	// Render the cases with both versions.
-	before, err := cases.Run(ctx, usable, older.Subject, parallel)
+	oldOutcomes, err := cases.Run(ctx, usable, older.Subject, parallel)
 	if err != nil {
 		return nil, err
 	}
-	after, err := cases.Run(ctx, usable, newer.Subject, parallel)
+	newOutcomes, err := cases.Run(ctx, usable, newer.Subject, parallel)
 	if err != nil {
 		return nil, err
 	}
 
 	// Compare case by case.
-	out := []change{}
+	changes := []change{}
 	compared := 0
-	for i, old := range before {
+	for i, outcome := range oldOutcomes {
 		if policy {
-			// The older version may not know the parameters of a case of the newer one.
-			if isJudged(old) {
+			// The older version may not know the parameters of a case of the newer version.
+			if isJudged(outcome) {
 				compared++
 			} else if i >= len(older.Cases) {
 				continue
 			}
-			out = append(out, compareJudgements(old, after[i])...)
+			changes = append(changes, compareJudgements(outcome, newOutcomes[i])...)
 			continue
 		}
-		if old.Err != nil || old.Result.Plan == nil {
-			continue // It does not render with its own version.
+		if outcome.Err != nil || outcome.Result.Plan == nil {
+			continue // The case does not render with its own version.
 		}
 		compared++
-		changes, err := compareCase(ctx, old, after[i])
+		ofCase, err := compareCase(ctx, outcome, newOutcomes[i])
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, changes...)
+		changes = append(changes, ofCase...)
 	}
 
 	// Without a case that renders, nothing is known.
 	if compared == 0 {
-		out = append(out, change{Level: string(evaluate.LevelUndecided), Text: "the older version has no case that renders: what both make is not compared"})
+		text := "the older version has no case that renders: what both make is not compared"
+		changes = append(changes, change{Level: string(evaluate.LevelUndecided), Text: text})
 	}
-	return distinct(out), nil
+	return distinct(changes), nil
 }
 
-// compareCase returns what changed in the objects of one case.
+// compareCase returns the changes of the objects of a case.
 func compareCase(ctx context.Context, before, after cases.Outcome) ([]change, error) {
 	if after.Err != nil {
-		return []change{{Level: string(evaluate.LevelMajor), Text: fmt.Sprintf("the case %q does not render any more: %s", before.Name, reason(after.Err)), Old: before.Pos.String()}}, nil //nolint:nilerr // it is what changed
+		text := fmt.Sprintf("the case %q does not render any more: %s", before.Name, reason(after.Err))
+		broken := change{Level: string(evaluate.LevelMajor), Text: text, Old: before.Pos.String()}
+		return []change{broken}, nil //nolint:nilerr // the error is the change
 	}
-	a, err := snapshot.OfRender(ctx, "older", before.Result, snapshot.Known{})
+	olderObjects, err := snapshot.OfRender(ctx, "older", before.Result, snapshot.Known{})
 	if err != nil {
 		return nil, err
 	}
-	b, err := snapshot.OfRender(ctx, "newer", after.Result, snapshot.Known{})
+	newerObjects, err := snapshot.OfRender(ctx, "newer", after.Result, snapshot.Known{})
 	if err != nil {
 		return nil, err
 	}
-	older, newer := byRef(before.Result.Plan.Graph.Nodes), byRef(after.Result.Plan.Graph.Nodes)
+	olderNodes, newerNodes := byRef(before.Result.Plan.Graph.Nodes), byRef(after.Result.Plan.Graph.Nodes)
 	var out []change
-	report, err := diff.Compare(ctx, a, b)
+	report, err := diff.Compare(ctx, olderObjects, newerObjects)
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range report.Changes {
 		level, text := judged(c)
-		out = append(out, change{Level: string(level), Object: c.Ref.String(), Text: text, Old: line(older[c.Ref]), New: line(newer[c.Ref])})
+		out = append(out, change{
+			Level:  string(level),
+			Object: c.Ref.String(),
+			Text:   text,
+			Old:    line(olderNodes[c.Ref]),
+			New:    line(newerNodes[c.Ref]),
+		})
 	}
-	return append(out, renamed(older, newer)...), nil
+	return append(out, renamed(olderNodes, newerNodes)...), nil
 }
 
-// compareJudgements compares what two versions of a policy report of one case, one by one: a
-// refusal that is gone does not make up for one that is new elsewhere. If a case is refused for a
-// further reason, users are refused for it too, whatever else the case has.
+// compareJudgements compares the errors and warnings of two versions of a policy about a case, one by
+// one: a refusal that is gone does not make up for a new refusal elsewhere. A further reason to
+// refuse a case may refuse objects of users too, whatever else the case has.
 func compareJudgements(before, after cases.Outcome) []change {
+	// Pair the judgements of both versions.
 	refused, warned := reported(before)
 	refuses, warns := reported(after)
 	less, more := unpaired(refused, refuses, judgement.sameWords, judgement.sameRule)
 	gone, added := unpaired(less, more, judgement.samePlace)
 	_, warnsMore := unpaired(warned, warns, judgement.sameWords, judgement.samePlace)
+
+	// The gravest difference decides.
 	level, text := evaluate.LevelPatch, ""
 	switch {
 	case len(added) > 0:
@@ -142,21 +154,21 @@ type judgement struct {
 	message  string
 }
 
-// sameWords reports whether both have the same message about one object, at whatever path.
+// sameWords reports whether both have the same message about the same object, at any path.
 func (j judgement) sameWords(o judgement) bool {
 	return j.stage == o.stage && j.node == o.node && j.message == o.message
 }
 
-// samePlace reports whether both are about one place.
+// samePlace reports whether both are about the same path of an object.
 func (j judgement) samePlace(o judgement) bool {
 	return j.stage == o.stage && j.node == o.node && j.path == o.path
 }
 
-// sameRule reports whether both are about one place, by one rule.
+// sameRule reports whether both are about the same path of an object, by the same rule.
 func (j judgement) sameRule(o judgement) bool { return j.rule == o.rule && j.samePlace(o) }
 
-// unpaired returns the judgements of two versions that are left when each is paired with one of the
-// other version, by the first of the rules that holds.
+// unpaired pairs each judgement with a judgement of the other version, by the first of the rules that
+// holds, and returns the judgements that remain.
 func unpaired(older, newer []judgement, rules ...func(a, b judgement) bool) (fromOlder, fromNewer []judgement) {
 	fromOlder, fromNewer = slices.Clone(older), slices.Clone(newer)
 	for _, same := range rules {
@@ -174,13 +186,20 @@ func unpaired(older, newer []judgement, rules ...func(a, b judgement) bool) (fro
 // reported returns the errors and the warnings of an outcome.
 func reported(o cases.Outcome) (refused, warned []judgement) {
 	read := func(e *object.Error) judgement {
-		return judgement{stage: e.Stage, node: e.Node, path: e.Path, rule: e.Policy, sentence: reason(object.Errors{e}), message: object.Shown(e).Err.Error()}
+		return judgement{
+			stage:    e.Stage,
+			node:     e.Node,
+			path:     e.Path,
+			rule:     e.Policy,
+			sentence: reason(object.Errors{e}),
+			message:  object.Shown(e).Err.Error(),
+		}
 	}
-	all := object.AsErrors(o.Err, object.StageEvaluate)
-	for _, e := range all.Failures() {
+	mistakes := object.AsErrors(o.Err, object.StageEvaluate)
+	for _, e := range mistakes.Failures() {
 		refused = append(refused, read(e))
 	}
-	for _, w := range slices.Concat(o.Result.Warnings, all.Warnings()) {
+	for _, w := range slices.Concat(o.Result.Warnings, mistakes.Warnings()) {
 		warned = append(warned, read(w))
 	}
 	return refused, warned
@@ -188,7 +207,8 @@ func reported(o cases.Outcome) (refused, warned []judgement) {
 
 // isJudged reports whether a policy judged the objects of a case, and was not stopped before.
 func isJudged(o cases.Outcome) bool {
-	return !slices.ContainsFunc(object.AsErrors(o.Err, object.StageEvaluate).Failures(), func(e *object.Error) bool { return e.Stage != object.StageCheck })
+	failures := object.AsErrors(o.Err, object.StageEvaluate).Failures()
+	return !slices.ContainsFunc(failures, func(e *object.Error) bool { return e.Stage != object.StageCheck })
 }
 
 // byRef returns nodes by the references of their objects.
@@ -200,7 +220,7 @@ func byRef(nodes []*object.Node) map[object.Ref]*object.Node {
 	return out
 }
 
-// line returns the line of a module that makes a node, or "" if there is none.
+// line returns the line of a module that makes a node, or "" for a nil node or an unknown line.
 func line(n *object.Node) string {
 	if n == nil {
 		return ""
@@ -233,19 +253,19 @@ func judged(c diff.Change) (evaluate.Level, string) {
 }
 
 // fields returns the names of the first fields that changed.
-func fields(all []diff.Field) string {
+func fields(changed []diff.Field) string {
 	const most = 3
 	var out string
-	for i, f := range all {
+	for i, f := range changed {
 		switch {
 		case i == most:
-			return out + fmt.Sprintf(" and %s change", printable.Count(len(all)-most, "further field"))
+			return out + fmt.Sprintf(" and %s change", printable.Count(len(changed)-most, "further field"))
 		case i > 0:
 			out += ", "
 		}
 		out += f.Path
 	}
-	if len(all) == 1 {
+	if len(changed) == 1 {
 		return out + " changes"
 	}
 	return out + " change"
@@ -254,11 +274,11 @@ func fields(all []diff.Field) string {
 // renamed returns a change for each object whose node has another id: other specs depend on nodes
 // by id.
 func renamed(before, after map[object.Ref]*object.Node) (out []change) {
-	for ref, old := range before {
-		if now := after[ref]; now != nil && now.ID != old.ID {
+	for ref, node := range before {
+		if newNode := after[ref]; newNode != nil && newNode.ID != node.ID {
 			out = append(out, change{
-				Level: string(evaluate.LevelMajor), Object: ref.String(), Old: line(old), New: line(now),
-				Text: fmt.Sprintf("its node %s is called %s: dependsOn of other specs may name it", old.ID.Node(), now.ID.Node()),
+				Level: string(evaluate.LevelMajor), Object: ref.String(), Old: line(node), New: line(newNode),
+				Text: fmt.Sprintf("its node %s is called %s: dependsOn of other specs may name it", node.ID.Node(), newNode.ID.Node()),
 			})
 		}
 	}
@@ -268,9 +288,9 @@ func renamed(before, after map[object.Ref]*object.Node) (out []change) {
 
 // reason returns the first mistake of an error, without its place.
 func reason(err error) string {
-	var all object.Errors
-	if errors.As(err, &all) && len(all) > 0 {
-		shown := object.Shown(all[0])
+	var mistakes object.Errors
+	if errors.As(err, &mistakes) && len(mistakes) > 0 {
+		shown := object.Shown(mistakes[0])
 		if shown.Path != "" {
 			return shown.Path + ": " + shown.Err.Error()
 		}
@@ -279,7 +299,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// placed returns a position as text, or "" if there is none.
+// placed returns a position as text, or "" for an unknown position.
 func placed(p object.Pos) string {
 	if !p.IsValid() {
 		return ""
@@ -287,10 +307,10 @@ func placed(p object.Pos) string {
 	return p.String()
 }
 
-// distinct returns changes without those that several cases have in common, each once.
-func distinct(all []change) []change {
+// distinct returns each change once, although several cases may show it.
+func distinct(changes []change) []change {
 	var out []change
-	for _, c := range all {
+	for _, c := range changes {
 		if !slices.ContainsFunc(out, func(o change) bool { return o.Level == c.Level && o.Object == c.Object && o.Text == c.Text }) {
 			out = append(out, c)
 		}

@@ -29,14 +29,14 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// moduleHelp says what MODULE is.
+// moduleHelp explains the argument MODULE.
 const moduleHelp = `
 MODULE is the folder of a module (with its package; the working directory where there is
 none), oci://REGISTRY/REPOSITORY with a tag or a digest, git:URL?tag=TAG (or branch, semver,
 commit) as in a cueRef, with //FOLDER at its end where the package is in one, or
 embedded:NAME for one that Ropewalk brings along, or NAME alone where no folder has it.`
 
-// Commands has the subcommands of this package.
+// Commands makes the subcommands of this package.
 type Commands struct{ *command.App }
 
 // Command returns the command module.
@@ -46,16 +46,19 @@ func (a Commands) Command() *cobra.Command {
 		Short: "Write, test, compare and publish modules",
 		Long:  "For those who write modules: look at what one takes and makes, test it, and publish it.",
 	}
-	cmd.AddCommand(a.init(), a.vet(), a.test(), a.Show(), a.compat(), impact.Commands{App: a.App}.Command(), a.publish(), a.list(), a.images())
+	cmd.AddCommand(
+		a.init(), a.vet(), a.test(), a.Show(), a.compat(), impact.Commands{App: a.App}.Command(),
+		a.publish(), a.list(), a.images(),
+	)
 	return cmd
 }
 
 // opened is a module that was fetched.
 type opened struct {
-	// Reference is what the user wrote.
+	// Reference is the reference as the user wrote it.
 	Reference string
 	host.Loaded
-	// Request renders it: without an input, in the context of a spec called like the module.
+	// Request renders the module without an input, in the context of a spec called like the module.
 	Request   evaluate.Request
 	Evaluator evaluate.Evaluator
 	Close     func()
@@ -81,8 +84,8 @@ func (a Commands) open(ctx context.Context, flags *command.SourceFlags, limits c
 // fetch fetches the module that a reference names.
 func (a Commands) fetch(ctx context.Context, flags *command.SourceFlags, evaluator evaluate.Evaluator, reference string) (opened, error) {
 	// A remote module is loaded by a document that refers to it, and a folder by its path.
-	out := opened{Reference: reference, Evaluator: evaluator}
-	opts := host.Options{Args: []string{reference}, Evaluator: out.Evaluator}
+	module := opened{Reference: reference, Evaluator: evaluator}
+	opts := host.Options{Args: []string{reference}, Evaluator: module.Evaluator}
 	kind, ref, remote := split(reference)
 	if remote {
 		cueRef := map[string]any{"type": kind, "ref": ref}
@@ -94,44 +97,49 @@ func (a Commands) fetch(ctx context.Context, flags *command.SourceFlags, evaluat
 			"spec": map[string]any{"cueRef": cueRef},
 		})
 		if err != nil {
-			return out, err
+			return module, err
 		}
 		// A document has the name of a file in this folder.
 		opts.Args = nil
 		opts.Documents = []spec.File{{Name: path.Base(reference), Data: text}}
-	} else if info, err := os.Stat(reference); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
-		return out, command.Usagef(cmp.Or(object.DidYouMean(reference, cue.Names()), project.NearestFile(reference), "name the folder of its package, or oci://…, git:…, embedded:…"), "%s is no folder of a module", reference)
+	} else if info, err := os.Stat(reference); errors.Is(err, fs.ErrNotExist) || (err == nil && !info.IsDir()) {
+		hint := "name the folder of its package, or oci://…, git:…, embedded:…"
+		hint = cmp.Or(object.DidYouMean(reference, cue.Names()), project.NearestFile(reference), hint)
+		return module, command.Usagef(hint, "%s is no folder of a module", reference)
 	}
 
 	// Load it, and print its mistakes.
 	h, err := a.Connect(flags, nil, opts.Args, nil)
 	if err != nil {
-		return out, err
+		return module, err
 	}
-	out.Loaded, err = h.Load(ctx, opts)
+	module.Loaded, err = h.Load(ctx, opts)
 	if err != nil {
-		a.Texts = out.Texts
-		return out, err
+		a.Texts = module.Texts
+		return module, err
 	}
-	a.Texts = out.Texts
-	if err := out.Loaded.Request.Mistakes.Err(); err != nil {
-		return out, err
+	a.Texts = module.Texts
+	if err := module.Loaded.Request.Mistakes.Err(); err != nil {
+		return module, err
 	}
-	a.Warn(out.Loaded.Request.Mistakes)
+	a.Warn(module.Loaded.Request.Mistakes)
 
-	// A module is one spec, and none of another kind.
-	if len(out.Loaded.Request.Specs) != 1 {
-		return out, command.Usagef("name the folder with the package of the module", "%s holds %d specs, and is no module", reference, len(out.Loaded.Request.Specs))
+	// A module is a single spec, and no Component.
+	specs := module.Loaded.Request.Specs
+	if len(specs) != 1 {
+		hint := "name the folder with the package of the module"
+		return module, command.Usagef(hint, "%s holds %d specs, and is no module", reference, len(specs))
 	}
-	out.Request = out.Loaded.Request.Specs[0].Evaluate
-	if out.Request.Component != nil {
-		return out, command.Usagef("ropewalk graph draws what it makes", "%s holds a chart, a kustomization or manifests, and is no module", reference)
+	module.Request = specs[0].Evaluate
+	if module.Request.Component != nil {
+		hint := "ropewalk graph draws what it makes"
+		return module, command.Usagef(hint, "%s holds a chart, a kustomization or manifests, and is no module", reference)
 	}
-	return out, nil
+	return module, nil
 }
 
-// split returns the type and the rest of a reference that is no folder. The result ok is false for
-// a folder.
+// split splits a reference that is no folder into its type and the reference of this type. The result
+// ok is false for a folder.
 func split(reference string) (kind, ref string, ok bool) {
 	if strings.HasPrefix(reference, "oci://") {
 		return reftype.OCI, reference, true
@@ -161,8 +169,8 @@ func named(args []string) string {
 	return name
 }
 
-// subject returns the module as its cases render it.
-func (m opened) subject() cases.Subject {
+// caseSubject returns the module as its cases render it.
+func (m opened) caseSubject() cases.Subject {
 	m.Loaded.Request.Specs[0].Evaluate.Limits = m.Request.Limits
 	return cases.Subject{Request: m.Loaded.Request, Renderer: render.NewRenderer(m.Evaluator)}
 }

@@ -26,40 +26,45 @@ func (v *vetting) checkSecrets(outcomes []cases.Outcome) {
 	}
 
 	// Report each place once, although many cases make it.
-	seen := map[place]bool{}
+	reported := map[place]bool{}
 	for _, o := range outcomes {
-		for _, n := range v.compareResults(o) {
+		for _, node := range v.ownNodes(o) {
 			report := func(path object.Path, name string) {
-				at := place{n.Pos, path.String()}
-				if seen[at] {
+				field := place{node.Pos, path.String()}
+				if reported[field] {
 					return
 				}
-				seen[at] = true
+				reported[field] = true
 				v.add("secret", &object.Error{
-					Stage: object.StageCheck, Pos: n.Pos, Node: n.ID, Path: at.path, Secret: true,
-					Err:   fmt.Errorf("%s is a secret by its name, and stands here in plain text", name),
-					Notes: []object.Note{{Pos: o.Pos, Text: "in this case"}}, Hint: "refer to a Secret: valueFrom.secretKeyRef, or a volume",
+					Stage:  object.StageCheck,
+					Pos:    node.Pos,
+					Node:   node.ID,
+					Path:   field.path,
+					Secret: true,
+					Err:    fmt.Errorf("%s is a secret by its name, and stands here in plain text", name),
+					Notes:  []object.Note{{Pos: o.Pos, Text: "in this case"}},
+					Hint:   "refer to a Secret: valueFrom.secretKeyRef, or a volume",
 				})
 			}
 
-			// ConfigMaps are read by many.
-			if data := n.Object.Map("data"); n.Object.Kind() == "ConfigMap" {
+			// Many users of a cluster may read a ConfigMap.
+			if data := node.Object.Map("data"); node.Object.Kind() == "ConfigMap" {
 				for _, name := range object.SortedKeys(data) {
-					if text, _ := data[name].(string); text != "" && !isSwitch(text) && object.SensitiveName(name) {
+					if text, _ := data[name].(string); isSecret(name, text) {
 						report(object.Fields("data", name), name)
 					}
 				}
 			}
 
-			// Variables are shown by kubectl describe.
-			containers(n.Object, func(at object.Path, container map[string]any) {
+			// kubectl describe shows variables. A reference to another variable is no secret.
+			containers(node.Object, func(path object.Path, container map[string]any) {
 				variables, _ := container["env"].([]any)
 				for i, item := range variables {
 					variable, _ := item.(map[string]any)
 					name, _ := variable["name"].(string)
 					value, _ := variable["value"].(string)
-					if object.SensitiveName(name) && value != "" && !isSwitch(value) && !strings.Contains(value, "$(") {
-						report(at.Append(object.Field("env"), object.Index(i), object.Field("value")), name)
+					if isSecret(name, value) && !strings.Contains(value, "$(") {
+						report(path.Append(object.Field("env"), object.Index(i), object.Field("value")), name)
 					}
 				}
 			})
@@ -67,8 +72,13 @@ func (v *vetting) checkSecrets(outcomes []cases.Outcome) {
 	}
 }
 
-// isSwitch reports whether a value turns something on or off, as that of
-// MYSQL_ALLOW_EMPTY_PASSWORD does, and is no secret whatever its name is.
+// isSecret reports whether a value is a secret by its name. A value that turns something on or off is
+// none, such as "yes" for MYSQL_ALLOW_EMPTY_PASSWORD.
+func isSecret(name, value string) bool {
+	return value != "" && object.SensitiveName(name) && !isSwitch(value)
+}
+
+// isSwitch reports whether a value turns something on or off.
 func isSwitch(value string) bool {
 	return slices.Contains([]string{"true", "false", "yes", "no", "on", "off"}, strings.ToLower(value))
 }
@@ -81,55 +91,66 @@ func (v *vetting) checkImages(ctx context.Context, outcomes []cases.Outcome, mar
 	}
 
 	// Report each image once, although many cases have it.
-	seen := map[string]bool{}
+	reported := map[string]bool{}
 	for _, o := range outcomes {
 		var queries []evaluate.Query
 		var errs object.Errors
-		for _, n := range v.compareResults(o) {
-			containers(n.Object, func(at object.Path, container map[string]any) {
+		for _, n := range v.ownNodes(o) {
+			containers(n.Object, func(path object.Path, container map[string]any) {
 				image, _ := container["image"].(string)
-				wrong := unpinned(image, mark.Images)
-				if image == "" || wrong == "" || seen[image] {
+				problem := unpinned(image, mark.Images)
+				if image == "" || problem == "" || reported[image] {
 					return
 				}
-				at = at.Append(object.Field("image"))
-				e := &object.Error{Stage: object.StageCheck, Pos: n.Pos, Node: n.ID, Path: at.String(), Err: fmt.Errorf("image %q %s", image, wrong)}
+				path = path.Append(object.Field("image"))
+				e := &object.Error{
+					Stage: object.StageCheck,
+					Pos:   n.Pos,
+					Node:  n.ID,
+					Path:  path.String(),
+					Err:   fmt.Errorf("image %q %s", image, problem),
+				}
 				if mark.Images == "" {
 					e.Severity = object.SeverityWarning
 				}
-				seen[image] = true
-				queries = append(queries, evaluate.Query{Node: n.ID, Path: at})
+				reported[image] = true
+				queries = append(queries, evaluate.Query{Node: n.ID, Path: path})
 				errs = append(errs, e)
 			})
 		}
 
-		// The image of a user's input is the choice of the user.
-		own, err := v.ownChoice(ctx, o, queries, errs)
+		// An image from the input is the choice of the user.
+		remaining, err := v.notFromInput(ctx, o, queries, errs)
 		if err != nil {
 			return err
 		}
-		v.add("images", own...)
+		v.add("images", remaining...)
 	}
 	return nil
 }
 
-// ownChoice returns the errors about values that are not computed from the input.
-func (v *vetting) ownChoice(ctx context.Context, o cases.Outcome, queries []evaluate.Query, errs object.Errors) (own object.Errors, err error) {
+// notFromInput returns the errors about values that are not computed from the input.
+func (v *vetting) notFromInput(
+	ctx context.Context, o cases.Outcome, queries []evaluate.Query, errs object.Errors,
+) (remaining object.Errors, err error) {
 	if len(errs) == 0 {
 		return nil, nil
 	}
+
+	// Trace the values. A value without an origin counts as written by the module.
 	var origins []evaluate.Origin
 	if v.Subject.Kind == "" {
 		req, err := o.Request(v.Subject)
 		if err != nil {
 			return nil, err
 		}
-		// Without an origin the image is taken to be the module's.
 		origins, err = v.Subject.Renderer.Evaluator.Trace(ctx, req.Specs[0].Evaluate, queries)
 		if errors.Is(err, context.Canceled) {
 			return nil, err
 		}
 	}
+
+	// Leave out the values from the input, and place the others in the module.
 	for i, e := range errs {
 		if i < len(origins) {
 			if origins[i].Input.IsValid() {
@@ -139,13 +160,13 @@ func (v *vetting) ownChoice(ctx context.Context, o cases.Outcome, queries []eval
 				e.Pos = origins[i].Module
 			}
 		}
-		own = append(own, e)
+		remaining = append(remaining, e)
 	}
-	return own, nil
+	return remaining, nil
 }
 
-// compareResults returns the nodes that the module itself made.
-func (v *vetting) compareResults(o cases.Outcome) (out []*object.Node) {
+// ownNodes returns the nodes that the module itself made.
+func (v *vetting) ownNodes(o cases.Outcome) (out []*object.Node) {
 	if o.Err != nil || o.Result.Plan == nil {
 		return nil
 	}
@@ -157,7 +178,7 @@ func (v *vetting) compareResults(o cases.Outcome) (out []*object.Node) {
 	return out
 }
 
-// unpinned returns what is wrong with how an image is pinned, or "" if nothing is.
+// unpinned returns the reason why an image is not pinned, or "" for a pinned image.
 func unpinned(image, mode string) string {
 	name, digest, _ := strings.Cut(image, "@")
 	_, tag, _ := strings.Cut(name[strings.LastIndexByte(name, '/')+1:], ":")
@@ -172,9 +193,9 @@ func unpinned(image, mode string) string {
 	return ""
 }
 
-// containers calls do for all containers in an object, wherever its pods are.
-func containers(o object.Object, do func(at object.Path, container map[string]any)) {
-	var walk func(value any, at object.Path)
+// containers calls do for all containers in an object, at any depth.
+func containers(o object.Object, do func(path object.Path, container map[string]any)) {
+	var walk func(value any, path object.Path)
 	walk = func(value any, at object.Path) {
 		switch value := value.(type) {
 		case []any:
@@ -183,16 +204,16 @@ func containers(o object.Object, do func(at object.Path, container map[string]an
 			}
 		case map[string]any:
 			for _, name := range object.SortedKeys(value) {
-				in := at.Append(object.Field(name))
+				field := at.Append(object.Field(name))
 				items, _ := value[name].([]any)
 				if name == "containers" || name == "initContainers" || name == "ephemeralContainers" {
 					for i, item := range items {
 						if container, ok := item.(map[string]any); ok {
-							do(in.Append(object.Index(i)), container)
+							do(field.Append(object.Index(i)), container)
 						}
 					}
 				}
-				walk(value[name], in)
+				walk(value[name], field)
 			}
 		}
 	}

@@ -32,19 +32,19 @@ const (
 	timoniFile    = "timoni.cue"
 )
 
-// packed is a module as a registry has it.
+// packed is a module as a registry stores it.
 type packed struct {
 	image artifact.Image
-	// path is that of a module of CUE; "" for one of Timoni.
+	// path is the path of a module of CUE; "" for a module of Timoni.
 	path string
-	// readme is its README.md; nil where there is none.
+	// readme is its README.md; nil if it has none.
 	readme []byte
 	timoni bool
 }
 
 // pack reads the module of a folder.
 func pack(ctx context.Context, folder string, version release, flags *publishFlags) (packed, error) {
-	// Read the files, and what is known of their source.
+	// Read the files, and annotate the version with its source.
 	tree, err := local.Fetcher{Root: folder}.Fetch(ctx, source.Ref{Ref: "."})
 	if err != nil {
 		return packed{}, &command.EnvironmentError{Err: err}
@@ -56,17 +56,17 @@ func pack(ctx context.Context, folder string, version release, flags *publishFla
 	if flags.revision != "" {
 		annotations[ocispec.AnnotationRevision] = flags.revision
 	}
-	var out packed
-	out.readme, err = os.ReadFile(folder + "/README.md") //nolint:gosec // the user names the folder
+	var module packed
+	module.readme, err = os.ReadFile(folder + "/README.md") //nolint:gosec // the user names the folder
 	if err != nil && !os.IsNotExist(err) {
 		return packed{}, &command.EnvironmentError{Err: err}
 	}
 
 	// A module of Timoni has layers of its own.
 	if _, err := fs.Stat(tree.FS, timoniFile); err == nil {
-		out.timoni = true
-		out.image, err = packTimoni(tree, annotations)
-		return out, err
+		module.timoni = true
+		module.image, err = packTimoni(tree, annotations)
+		return module, err
 	}
 
 	// A module of CUE is packed as the cue command packs it.
@@ -74,44 +74,49 @@ func pack(ctx context.Context, folder string, version release, flags *publishFla
 		return packed{}, command.Usagef("write v"+version.text, "%s: versions of CUE modules begin with v", version.text)
 	}
 	p, err := modules.Pack(tree, version.text, cue.SchemaPath)
-	var left *modules.NotPublishedError
-	if errors.As(err, &left) {
+	var unpublished *modules.NotPublishedError
+	if errors.As(err, &unpublished) {
 		return packed{}, &object.Error{
-			Stage: object.StageCheck, Pos: object.Pos{File: filepath.Join(folder, left.File), Line: left.Line, Column: 1}, Err: left,
-			Hint: "depend on a module that has the package, or write it into this one: ropewalk vendor k8s --in types",
+			Stage: object.StageCheck,
+			Pos:   object.Pos{File: filepath.Join(folder, unpublished.File), Line: unpublished.Line, Column: 1},
+			Err:   unpublished,
+			Hint:  "depend on a module that has the package, or write it into this one: ropewalk vendor k8s --in types",
 		}
 	}
 	if err != nil {
 		return packed{}, &object.Error{Stage: object.StageCheck, Pos: object.Pos{File: folder}, Err: err}
 	}
-	out.path = p.Path
-	out.image, err = artifact.NewImage(artifact.Blob{MediaType: modules.TypeConfig, Data: []byte("{}")}, []artifact.Blob{
+	module.path = p.Path
+	module.image, err = artifact.NewImage(artifact.Blob{MediaType: modules.TypeConfig, Data: []byte("{}")}, []artifact.Blob{
 		{MediaType: modules.TypeZip, Data: p.Zip}, {MediaType: modules.TypeModuleFile, Data: p.ModuleFile},
 	}, p.Tree.Digest, annotations)
-	return out, err
+	return module, err
 }
 
 // packTimoni makes the two layers of a Timoni module: its vendored files, and the module itself.
 func packTimoni(tree source.Tree, annotations map[string]string) (artifact.Image, error) {
-	var vendored, own []string
+	// Sort the files into the layers.
+	var vendored, sources []string
 	err := fs.WalkDir(tree.FS, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil || d.IsDir():
 		case strings.HasPrefix(name, "cue.mod/"):
 			vendored = append(vendored, name)
 		default:
-			own = append(own, name)
+			sources = append(sources, name)
 		}
 		return err
 	})
 	if err != nil {
 		return artifact.Image{}, err
 	}
+
+	// Pack the layers.
 	var layers []artifact.Blob
 	for _, part := range []struct {
 		kind  string
 		names []string
-	}{{"module/vendor", vendored}, {"module", own}} {
+	}{{"module/vendor", vendored}, {"module", sources}} {
 		data, err := artifact.TarGzip(tree.FS, part.names)
 		if err != nil {
 			return artifact.Image{}, err
@@ -132,8 +137,9 @@ func (p packed) checkRepository(repository string, version release) error {
 		return nil
 	case repository != p.path && !strings.HasSuffix(repository, "/"+p.path):
 		host, _, _ := strings.Cut(repository, "/")
-		return command.Usagef(fmt.Sprintf("publish to oci://%s/%s, or to that below a folder; CUE_REGISTRY is what is before the path of the module", host, p.path),
-			"repository %s does not end in the path of the module, %s: cue mod get would not find it", repository, p.path)
+		hint := "publish to oci://%s/%s, or to that below a folder; CUE_REGISTRY is what is before the path of the module"
+		text := "repository %s does not end in the path of the module, %s: cue mod get would not find it"
+		return command.Usagef(fmt.Sprintf(hint, host, p.path), text, repository, p.path)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// publishFlags are those of module publish.
+// publishFlags are the flags of module publish.
 type publishFlags struct {
 	command.SourceFlags
 	limits           command.LimitFlags
@@ -78,7 +78,7 @@ is an error, and with the same content it costs two requests.
 	return cmd
 }
 
-// published is what publish did, as data.
+// published is the result of publish, as data.
 type published struct {
 	Reference string `json:"reference"`
 	Module    string `json:"module,omitempty"`
@@ -87,12 +87,12 @@ type published struct {
 	// Changed reports that the version was written.
 	Changed bool `json:"changed"`
 	DryRun  bool `json:"dryRun,omitempty"`
-	// Since is the version that it was compared with, and Verdict what changed since.
+	// Since is the version that it was compared with, and Verdict the gravest level of the changes.
 	Since   string   `json:"since,omitempty"`
 	Verdict string   `json:"verdict,omitempty"`
 	Changes []change `json:"changes,omitempty"`
-	// Moved are the floating tags that lead to it now, and Kept those that lead to a higher
-	// version.
+	// Moved lists the floating tags that lead to it now, and Kept the floating tags that lead to a
+	// higher version.
 	Moved  []string `json:"moved,omitempty"`
 	Kept   []string `json:"kept,omitempty"`
 	Signed bool     `json:"signed,omitempty"`
@@ -105,26 +105,28 @@ type publication struct {
 	folder  string
 	version release
 	packed  packed
-	to      command.Location
+	target  command.Location
 	signer  *signature.Signer
-	// checked are the results of the checks, for the provenance.
+	// checked holds the results of the checks, for the provenance.
 	checked checks
-	out     published
+	report  published
 }
 
 func (a Commands) runPublish(ctx context.Context, flags *publishFlags, reference, folder string) error {
 	// Check the version before anything is read.
 	a.JSON = flags.format.Value == "json"
-	at, err := artifact.ParseLocation(reference)
+	location, err := artifact.ParseLocation(reference)
 	if err != nil {
 		return &command.UsageError{Err: err}
 	}
-	if at.Kind != artifact.Registry {
-		return command.Usagef("name a repository: oci://REGISTRY/REPOSITORY:VERSION", "%s: modules are published to a registry", reference)
+	if location.Kind != artifact.Registry {
+		hint := "name a repository: oci://REGISTRY/REPOSITORY:VERSION"
+		return command.Usagef(hint, "%s: modules are published to a registry", reference)
 	}
-	version, ok := parseRelease(at.Tag)
+	version, ok := parseRelease(location.Tag)
 	if !ok {
-		return command.Usagef("write a version with three numbers behind the repository, such as :v1.2.0", "%s: %q is no version", reference, cmp.Or(at.Tag, at.Digest))
+		hint := "write a version with three numbers behind the repository, such as :v1.2.0"
+		return command.Usagef(hint, "%s: %q is no version", reference, cmp.Or(location.Tag, location.Digest))
 	}
 
 	// Only files of the user can become a version.
@@ -145,58 +147,65 @@ func (a Commands) runPublish(ctx context.Context, flags *publishFlags, reference
 	if err != nil {
 		return err
 	}
-	if err := p.packed.checkRepository(at.Name, version); err != nil {
+	if err := p.packed.checkRepository(location.Name, version); err != nil {
 		return err
 	}
-	return a.WithLocation(ctx, &flags.RegistryFlags, flags.format.Value, reference, !flags.dryRun, func(to command.Location) (any, string, error) {
-		p.to = to
+
+	// Publish it.
+	publishTo := func(target command.Location) (any, string, error) {
+		p.target = target
 		err := p.run(ctx)
-		return p.out, p.out.text(), err
-	})
+		return p.report, p.report.text(), err
+	}
+	return a.WithLocation(ctx, &flags.RegistryFlags, flags.format.Value, reference, !flags.dryRun, publishTo)
 }
 
 // run compares the digest first, so that a version that exists is not checked again.
 func (p *publication) run(ctx context.Context) error {
-	// A version that exists needs its floating tags alone.
-	p.out = published{
-		Reference: p.to.At(p.version.text), Module: p.packed.path, Digest: p.packed.image.Descriptor.Digest.String(), Tree: p.packed.image.Tree,
-		DryRun: p.flags.dryRun,
+	// A version that exists only needs its floating tags.
+	p.report = published{
+		Reference: p.target.At(p.version.text),
+		Module:    p.packed.path,
+		Digest:    p.packed.image.Descriptor.Digest.String(),
+		Tree:      p.packed.image.Tree,
+		DryRun:    p.flags.dryRun,
 	}
-	there, err := artifact.HasImage(ctx, p.to.Store, p.packed.image, p.version.text)
+	digest, err := artifact.HasImage(ctx, p.target.Store, p.packed.image, p.version.text)
 	if err != nil {
 		return p.existsError(err)
 	}
-	if there != "" {
-		p.out.Digest = there
+	if digest != "" {
+		p.report.Digest = digest
 		return p.moveTags(ctx, nil)
 	}
 
-	// Compare and check what is new.
-	all, err := releases(ctx, p.to.Store)
+	// Compare and check a new version.
+	versions, err := releases(ctx, p.target.Store)
 	if err != nil {
 		return err
 	}
-	if err := p.compare(ctx, all); err != nil {
+	if err := p.compare(ctx, versions); err != nil {
 		return err
 	}
 	if err := p.check(ctx); err != nil {
 		return err
 	}
 	if p.flags.dryRun {
-		return p.moveTags(ctx, all)
+		return p.moveTags(ctx, versions)
 	}
 
 	// Push it, with its attachments before its tag.
 	bar := command.NewProgress(p.Streams, "pushing")
-	pushed, err := artifact.PushImage(ctx, p.to.Store, p.packed.image, p.version.text, artifact.PushOptions{At: time.Now(), Progress: bar.Bytes, Sealed: p.attach})
+	opts := artifact.PushOptions{At: time.Now(), Progress: bar.Bytes, Sealed: p.attach}
+	pushed, err := artifact.PushImage(ctx, p.target.Store, p.packed.image, p.version.text, opts)
 	bar.Clear()
 	if err != nil {
 		return p.existsError(err)
 	}
-	p.out.Digest = pushed.Digest
-	p.out.Changed = pushed.Changed
-	p.out.Signed = pushed.Changed && p.signer != nil
-	return p.moveTags(ctx, all)
+	p.report.Digest = pushed.Digest
+	p.report.Changed = pushed.Changed
+	p.report.Signed = pushed.Changed && p.signer != nil
+	return p.moveTags(ctx, versions)
 }
 
 // existsError returns err, as a finding if the version exists with other content.
@@ -207,15 +216,15 @@ func (*publication) existsError(err error) error {
 	return err
 }
 
-// compare compares the version with the highest one below it.
-func (p *publication) compare(ctx context.Context, all []release) error {
-	older, found := before(all, p.version)
+// compare compares the version with the highest version below it.
+func (p *publication) compare(ctx context.Context, versions []release) error {
+	older, found := versionBefore(versions, p.version)
 	if !found {
 		return nil
 	}
-	p.out.Since = older.text
+	p.report.Since = older.text
 	p.checked.since = older.text
-	report, err := p.compareVersions(ctx, &p.flags.SourceFlags, &p.flags.limits, p.to.At(older.text), p.folder)
+	report, err := p.compareVersions(ctx, &p.flags.SourceFlags, &p.flags.limits, p.target.At(older.text), p.folder)
 	var mistakes object.Errors
 	switch {
 	case errors.As(err, &mistakes), errors.Is(err, context.Canceled):
@@ -224,38 +233,42 @@ func (p *publication) compare(ctx context.Context, all []release) error {
 		p.Note("not compared with %s: %v\n", older.text, err)
 		return nil
 	case err != nil:
-		return fmt.Errorf("%s cannot be compared with (--accept-uncompared publishes all the same): %w", p.to.At(older.text), err)
+		return fmt.Errorf("%s cannot be compared with (--accept-uncompared publishes all the same): %w", p.target.At(older.text), err)
 	}
-	p.out.Verdict = report.Verdict
-	p.out.Changes = report.Changes
+	p.report.Verdict = report.Verdict
+	p.report.Changes = report.Changes
 	p.checked.verdict = report.Verdict
 	return p.checkLevel(older, evaluate.Level(report.Verdict))
 }
 
-// checkLevel refuses a version that is too low for what changed.
+// checkLevel refuses a version that is too low for its changes.
 func (p *publication) checkLevel(older release, verdict evaluate.Level) error {
 	step := p.version.step(older)
-	hint := "\"ropewalk module compat " + p.to.At(older.text) + "\" lists what changed; publish " + older.next(verdict) + " or higher"
-	refuse := func(format string, args ...any) error {
+	hint := "\"ropewalk module compat " + p.target.At(older.text) + "\" lists what changed; publish " + older.next(verdict) + " or higher"
+	refusal := func(format string, args ...any) error {
 		return &object.Error{Stage: object.StageCheck, Err: fmt.Errorf(format, args...), Hint: hint}
 	}
+
+	// A patch must not add anything, and only a major version may break users.
+	adds := verdict == evaluate.LevelMinor || verdict == evaluate.LevelUndecided
 	switch {
 	case step == evaluate.LevelMajor:
 		return nil
 	case verdict == evaluate.LevelMajor:
-		return refuse("%s breaks users of %s: %s", p.version.text, older.text, first(p.out.Changes, verdict))
+		return refusal("%s breaks users of %s: %s", p.version.text, older.text, firstChange(p.report.Changes, verdict))
 	case verdict == evaluate.LevelUndecided && !p.flags.acceptUndecided:
-		hint = "look at \"ropewalk module compat " + p.to.At(older.text) + "\"; add --accept-undecided if no user is broken, or publish " + older.next(evaluate.LevelMajor)
-		return refuse("whether %s breaks users of %s cannot be told: %s", p.version.text, older.text, first(p.out.Changes, verdict))
-	case step == "" && (verdict == evaluate.LevelMinor || verdict == evaluate.LevelUndecided):
-		return refuse("%s adds to %s, and is a patch of it: %s", p.version.text, older.text, first(p.out.Changes, verdict))
+		hint = "look at \"ropewalk module compat " + p.target.At(older.text) + "\"; " +
+			"add --accept-undecided if no user is broken, or publish " + older.next(evaluate.LevelMajor)
+		return refusal("whether %s breaks users of %s cannot be told: %s", p.version.text, older.text, firstChange(p.report.Changes, verdict))
+	case step == "" && adds:
+		return refusal("%s adds to %s, and is a patch of it: %s", p.version.text, older.text, firstChange(p.report.Changes, verdict))
 	}
 	return nil
 }
 
-// first returns the first of the changes of a level, as a sentence. It prefers a change of an
-// input, since the changes of objects follow from it.
-func first(changes []change, level evaluate.Level) string {
+// firstChange returns the first change of a level, as a sentence. It prefers a change of an input,
+// since the changes of objects follow from it.
+func firstChange(changes []change, level evaluate.Level) string {
 	for _, ofInput := range []bool{true, false} {
 		for _, c := range changes {
 			if c.Level == string(level) && (c.Input != "") == ofInput {
@@ -266,20 +279,20 @@ func first(changes []change, level evaluate.Level) string {
 	return string(level)
 }
 
-// moveTags moves the floating tags that the version is the highest for. If all is nil, the versions
-// are not known yet: then a last tag that leads to the version shows that nothing is left to do.
-func (p *publication) moveTags(ctx context.Context, all []release) error {
+// moveTags moves the floating tags that the version is the highest for. If versions is nil, they are
+// not known yet: then a last tag that leads to the version shows that nothing is left to do.
+func (p *publication) moveTags(ctx context.Context, versions []release) error {
 	// A prerelease has no floating tags.
 	tags := p.version.floating()
 	if len(tags) == 0 {
 		return nil
 	}
-	if all == nil {
-		d, err := p.to.Resolve(ctx, tags[len(tags)-1])
-		if err == nil && d.Digest.String() == p.out.Digest {
+	if versions == nil {
+		d, err := p.target.Resolve(ctx, tags[len(tags)-1])
+		if err == nil && d.Digest.String() == p.report.Digest {
 			return nil
 		}
-		all, err = releases(ctx, p.to.Store)
+		versions, err = releases(ctx, p.target.Store)
 		if err != nil {
 			return err
 		}
@@ -287,19 +300,19 @@ func (p *publication) moveTags(ctx context.Context, all []release) error {
 
 	// Move each tag, unless a higher version has it.
 	for _, tag := range tags {
-		if !p.version.leads(tag, all) {
-			p.out.Kept = append(p.out.Kept, tag)
+		if !p.version.leads(tag, versions) {
+			p.report.Kept = append(p.report.Kept, tag)
 			continue
 		}
-		p.out.Moved = append(p.out.Moved, tag)
+		p.report.Moved = append(p.report.Moved, tag)
 		if p.flags.dryRun {
 			continue
 		}
-		d, err := p.to.Resolve(ctx, tag)
-		if err == nil && d.Digest.String() == p.out.Digest {
+		d, err := p.target.Resolve(ctx, tag)
+		if err == nil && d.Digest.String() == p.report.Digest {
 			continue
 		}
-		if _, err := artifact.Tag(ctx, p.to.Store, p.out.Digest, tag); err != nil {
+		if _, err := artifact.Tag(ctx, p.target.Store, p.report.Digest, tag); err != nil {
 			return err
 		}
 	}
@@ -307,7 +320,7 @@ func (p *publication) moveTags(ctx context.Context, all []release) error {
 }
 
 func (p published) text() string {
-	// First the version and what it was compared with.
+	// Write the version, and the version that it was compared with.
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "  %-9s"+format+"\n", append([]any{name}, args...)...)
@@ -321,7 +334,7 @@ func (p published) text() string {
 		line("since", "%s: %s", p.Since, cmp.Or(p.Verdict, "not compared"))
 	}
 
-	// Then what was written.
+	// Write the changes of the registry.
 	switch {
 	case p.DryRun && !p.Changed:
 		line("changed", "no: this was a dry run")

@@ -13,14 +13,14 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// tested is what came of the cases of a module.
+// tested holds the outcomes of the cases of a module.
 type tested struct {
 	Module   string
 	Coverage *coverage
 	outcomes []cases.Outcome
 }
 
-// failed returns how many cases failed.
+// failed counts the cases that failed.
 func (t tested) failed() (n int) {
 	for _, o := range t.outcomes {
 		if len(o.Failures) > 0 {
@@ -31,11 +31,11 @@ func (t tested) failed() (n int) {
 }
 
 // failures returns the failures of all cases.
-func (t tested) failures() (all object.Errors) {
+func (t tested) failures() (failures object.Errors) {
 	for _, o := range t.outcomes {
-		all = append(all, o.Failures...)
+		failures = append(failures, o.Failures...)
 	}
-	return all
+	return failures
 }
 
 // testedData is tested as data.
@@ -59,7 +59,11 @@ func (t tested) data() testedData {
 	out := testedData{Module: t.Module, Failed: t.failed(), Cases: []testedCase{}, Coverage: t.Coverage}
 	for _, o := range t.outcomes {
 		out.Cases = append(out.Cases, testedCase{
-			Name: o.Name, At: o.Pos.String(), Passed: len(o.Failures) == 0, Seconds: o.Elapsed.Seconds(), Errors: shownAll(o.Failures),
+			Name:    o.Name,
+			At:      o.Pos.String(),
+			Passed:  len(o.Failures) == 0,
+			Seconds: o.Elapsed.Seconds(),
+			Errors:  shownAll(o.Failures),
 		})
 	}
 	return out
@@ -106,12 +110,19 @@ func (t tested) junit() ([]byte, error) {
 	total := 0.0
 	for _, o := range t.outcomes {
 		total += o.Elapsed.Seconds()
-		one := junitCase{Name: printable.Line(o.Name), Class: t.Module, File: o.Pos.File, Line: o.Pos.Line, Time: seconds(o.Elapsed.Seconds())}
+		junit := junitCase{
+			Name:  printable.Line(o.Name),
+			Class: t.Module,
+			File:  o.Pos.File,
+			Line:  o.Pos.Line,
+			Time:  seconds(o.Elapsed.Seconds()),
+		}
 		if len(o.Failures) > 0 {
 			shown := shownAll(o.Failures)
-			one.Failure = &junitFailure{Message: printable.Line(strings.SplitN(shown[0].Sentence(), "\n", 2)[0]), Text: printable.Text(shown.Error())}
+			firstLine, _, _ := strings.Cut(shown[0].Sentence(), "\n")
+			junit.Failure = &junitFailure{Message: printable.Line(firstLine), Text: printable.Text(shown.Error())}
 		}
-		suite.Cases = append(suite.Cases, one)
+		suite.Cases = append(suite.Cases, junit)
 	}
 	suite.Time = seconds(total)
 	data, err := xml.MarshalIndent(junitSuites{Suites: []junitSuite{suite}}, "", "  ")

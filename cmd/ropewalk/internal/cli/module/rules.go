@@ -21,9 +21,9 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// checkCases checks what the cases make. The error is that of ctx.
+// checkCases checks the objects of the cases. It returns an error only if ctx is cancelled.
 func (v *vetting) checkCases(ctx context.Context, mark spec.Mark, flags *vetFlags) error {
-	// Render with the first version, and report what does not render.
+	// Render with the first version, and report the cases that do not render.
 	versions := v.supportedVersions(mark)
 	outcomes, err := v.renderCases(ctx, versions[0], flags.limits.Parallel())
 	if err != nil {
@@ -34,28 +34,28 @@ func (v *vetting) checkCases(ctx context.Context, mark spec.Mark, flags *vetFlag
 			continue
 		}
 		for _, e := range object.AsErrors(o.Err, object.StageEvaluate) {
-			one := *e
-			if !one.Pos.IsValid() { // It is about the version, and the same for all cases.
-				one.Pos = versions[0].Pos
+			finding := *e
+			if !finding.Pos.IsValid() { // It is about the version, and all cases have it.
+				finding.Pos = versions[0].Pos
 			}
-			v.add("render", &one)
+			v.add("render", &finding)
 		}
 	}
 
-	// Render with the other versions, and report what they add.
+	// Render with the other versions, and report the errors that they add.
 	for _, version := range versions[1:] {
-		again, err := v.renderCases(ctx, version, flags.limits.Parallel())
+		withVersion, err := v.renderCases(ctx, version, flags.limits.Parallel())
 		if err != nil {
 			return err
 		}
-		v.compareVersion(version, outcomes, again)
+		v.compareVersion(version, outcomes, withVersion)
 	}
 
-	// Check what the cases make.
+	// Check the objects.
 	if err := v.checkDeterministic(ctx, outcomes, versions[0], flags.limits.Parallel()); err != nil {
 		return err
 	}
-	if v.Subject.Kind != evaluate.KindPolicy { // It makes nothing.
+	if v.Subject.Kind != evaluate.KindPolicy { // A policy makes no objects.
 		v.checkSecrets(outcomes)
 		if err := v.checkImages(ctx, outcomes, mark); err != nil {
 			return err
@@ -65,7 +65,7 @@ func (v *vetting) checkCases(ctx context.Context, mark spec.Mark, flags *vetFlag
 }
 
 // supportedVersions returns the versions of Kubernetes that a module is vetted for. It reports
-// those without known schemas.
+// versions without known schemas.
 func (v *vetting) supportedVersions(mark spec.Mark) (out []spec.Version) {
 	for _, version := range mark.Kubernetes {
 		ok, oldest, newest := render.HasSchemas(version.Text)
@@ -74,8 +74,11 @@ func (v *vetting) supportedVersions(mark spec.Mark) (out []spec.Version) {
 			continue
 		}
 		v.add("kubernetes", &object.Error{
-			Stage: object.StageCheck, Pos: version.Pos, Path: "ropewalk.kubernetes", Err: fmt.Errorf("the schemas of Kubernetes %s are not known", version.Text),
-			Hint: fmt.Sprintf("name versions from 1.%d to 1.%d", oldest, newest),
+			Stage: object.StageCheck,
+			Pos:   version.Pos,
+			Path:  "ropewalk.kubernetes",
+			Err:   fmt.Errorf("the schemas of Kubernetes %s are not known", version.Text),
+			Hint:  fmt.Sprintf("name versions from 1.%d to 1.%d", oldest, newest),
 		})
 	}
 	if len(out) == 0 {
@@ -84,53 +87,54 @@ func (v *vetting) supportedVersions(mark spec.Mark) (out []spec.Version) {
 	return out
 }
 
-// renderCases renders the cases for a version of Kubernetes, unless they name one.
+// renderCases renders the cases for a version of Kubernetes. A case that names a version keeps it.
 func (v *vetting) renderCases(ctx context.Context, version spec.Version, parallel int) ([]cases.Outcome, error) {
-	all := slices.Clone(v.Cases)
-	for i, c := range all {
+	versioned := slices.Clone(v.Cases)
+	for i, c := range versioned {
 		if c.Context.KubeVersion == "" {
-			all[i].Context.KubeVersion = version.Text
+			versioned[i].Context.KubeVersion = version.Text
 		}
 	}
-	return cases.Run(ctx, all, v.Subject, parallel)
+	return cases.Run(ctx, versioned, v.Subject, parallel)
 }
 
 // compareVersion reports the errors of a further version about the objects that the first version
 // does not have.
-func (v *vetting) compareVersion(version spec.Version, first, again []cases.Outcome) {
-	for i, o := range again {
+func (v *vetting) compareVersion(version spec.Version, base, outcomes []cases.Outcome) {
+	for i, o := range outcomes {
 		if o.Err == nil || len(o.Expect.Errors) > 0 {
 			continue
 		}
-		known := object.AsErrors(first[i].Err, object.StageEvaluate)
+		reported := object.AsErrors(base[i].Err, object.StageEvaluate)
 		for _, e := range object.AsErrors(o.Err, object.StageEvaluate) {
-			if slices.ContainsFunc(known, func(k *object.Error) bool { return k.Error() == e.Error() }) {
+			if slices.ContainsFunc(reported, func(k *object.Error) bool { return k.Error() == e.Error() }) {
 				continue
 			}
-			one := *e
-			one.Err = fmt.Errorf("with Kubernetes %s: %w", version.Text, e.Err)
-			if one.Pos.IsValid() {
-				one.Notes = append(slices.Clone(e.Notes), object.Note{Pos: version.Pos, Text: "the module names this version"})
+			finding := *e
+			finding.Err = fmt.Errorf("with Kubernetes %s: %w", version.Text, e.Err)
+			if finding.Pos.IsValid() {
+				finding.Notes = append(slices.Clone(e.Notes), object.Note{Pos: version.Pos, Text: "the module names this version"})
 			} else { // It is about the version, and the same for all cases.
-				one.Pos = version.Pos
+				finding.Pos = version.Pos
 			}
-			v.add("kubernetes", &one)
+			v.add("kubernetes", &finding)
 		}
 	}
 }
 
-// sampled is how many cases of a native module are rendered once more: its inputs are sorted
-// before it has them, so that their order is nothing to it.
+// sampled limits the cases of a native module that are rendered twice. Such a module gets its inputs
+// sorted, so it cannot depend on their order.
 const sampled = 10
 
 // checkDeterministic renders the cases once more, in another order and with their inputs in another
 // order, and reports output with other bytes.
 func (v *vetting) checkDeterministic(ctx context.Context, outcomes []cases.Outcome, version spec.Version, parallel int) error {
 	// Reverse the order of cases, and of the fields in their inputs.
-	var all []cases.Case
-	var before [][]byte
+	var shuffled []cases.Case
+	var outputs [][]byte
 	for _, o := range slices.Backward(outcomes) {
-		if o.Err != nil || v.flavour == evaluate.FlavourNative && len(all) == sampled {
+		enough := v.flavour == evaluate.FlavourNative && len(shuffled) == sampled
+		if o.Err != nil || enough {
 			continue
 		}
 		c := o.Case
@@ -142,28 +146,30 @@ func (v *vetting) checkDeterministic(ctx context.Context, outcomes []cases.Outco
 		if err != nil {
 			return err
 		}
-		all = append(all, c)
-		before = append(before, output)
+		shuffled = append(shuffled, c)
+		outputs = append(outputs, output)
 	}
 
 	// Compare the output of both renders.
-	again, err := cases.Run(ctx, all, v.Subject, parallel)
+	repeated, err := cases.Run(ctx, shuffled, v.Subject, parallel)
 	if err != nil {
 		return err
 	}
-	for i, o := range again {
+	for i, o := range repeated {
 		if o.Err == nil {
 			output, err := o.Output()
 			if err != nil {
 				return err
 			}
-			if bytes.Equal(output, before[i]) {
+			if bytes.Equal(output, outputs[i]) {
 				continue
 			}
 		}
 		v.add("deterministic", &object.Error{
-			Stage: object.StageCheck, Pos: o.Pos, Err: fmt.Errorf("case %q gives another output with the fields of its input in another order", o.Name),
-			Hint: "make lists of maps in the order of their names, and use nothing that changes by itself",
+			Stage: object.StageCheck,
+			Pos:   o.Pos,
+			Err:   fmt.Errorf("case %q gives another output with the fields of its input in another order", o.Name),
+			Hint:  "make lists of maps in the order of their names, and use nothing that changes by itself",
 		})
 	}
 	return nil
@@ -184,28 +190,34 @@ func reversed(value object.Value) object.Value {
 
 // checkBudget measures the most expensive case, and compares it with the budget of the module.
 func (v *vetting) checkBudget(ctx context.Context, outcomes []cases.Outcome, mark spec.Mark) error {
-	if mark.CPU == 0 && mark.Memory == 0 || len(outcomes) == 0 {
+	unlimited := mark.CPU == 0 && mark.Memory == 0
+	if unlimited || len(outcomes) == 0 {
 		return nil
 	}
 	if foreign(v.Reference) {
 		v.add("budget", &object.Error{
-			Stage: object.StageCheck, Severity: object.SeverityWarning, Pos: mark.CPUPos,
-			Err: errors.New("the cost is not measured: a module that is not in a folder runs in processes of its own"), Hint: "run ropewalk module vet in its folder",
+			Stage:    object.StageCheck,
+			Severity: object.SeverityWarning,
+			Pos:      mark.CPUPos,
+			Err:      errors.New("the cost is not measured: a module that is not in a folder runs in processes of its own"),
+			Hint:     "run ropewalk module vet in its folder",
 		})
 		return nil
 	}
-	dearest := slices.MaxFunc(outcomes, func(a, b cases.Outcome) int { return int(a.Elapsed - b.Elapsed) })
-	cpu, memory, err := v.measureCost(ctx, dearest.Case)
+
+	// Measure the case that took the longest.
+	slowest := slices.MaxFunc(outcomes, func(a, b cases.Outcome) int { return int(a.Elapsed - b.Elapsed) })
+	cpu, memory, err := v.measureCost(ctx, slowest.Case)
 	if err != nil {
 		return err
 	}
 	if mark.CPU > 0 && cpu > mark.CPU {
-		v.add("budget", &object.Error{Stage: object.StageCheck, Pos: mark.CPUPos, Path: "ropewalk.vet.budget.cpu", Err: fmt.Errorf(
-			"case %q takes %s of CPU, more than %s", dearest.Name, cpu.Round(100*time.Microsecond), mark.CPU)})
+		err := fmt.Errorf("case %q takes %s of CPU, more than %s", slowest.Name, cpu.Round(100*time.Microsecond), mark.CPU)
+		v.add("budget", &object.Error{Stage: object.StageCheck, Pos: mark.CPUPos, Path: "ropewalk.vet.budget.cpu", Err: err})
 	}
 	if mark.Memory > 0 && memory > mark.Memory {
-		v.add("budget", &object.Error{Stage: object.StageCheck, Pos: mark.MemoryPos, Path: "ropewalk.vet.budget.memory", Err: fmt.Errorf(
-			"case %q allocates %s, more than %s", dearest.Name, command.BytesText(memory), command.BytesText(mark.Memory))})
+		err := fmt.Errorf("case %q allocates %s, more than %s", slowest.Name, command.BytesText(memory), command.BytesText(mark.Memory))
+		v.add("budget", &object.Error{Stage: object.StageCheck, Pos: mark.MemoryPos, Path: "ropewalk.vet.budget.memory", Err: err})
 	}
 	return nil
 }

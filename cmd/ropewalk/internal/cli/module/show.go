@@ -82,7 +82,7 @@ it, the others as comments, all with their types and docs.
 }
 
 func (a Commands) runShow(ctx context.Context, flags *command.SourceFlags, reference, format string) error {
-	// Read what the module takes.
+	// Read the inputs of the module.
 	a.JSON = format == "json"
 	limits := command.DefaultLimits()
 	m, err := a.openModule(ctx, flags, &limits, reference)
@@ -95,17 +95,19 @@ func (a Commands) runShow(ctx context.Context, flags *command.SourceFlags, refer
 		return err
 	}
 	m.Subject.Kind = inspection.Mark.Kind
-	sheet := &datasheet.Sheet{Module: reference, What: what(inspection), Inputs: []datasheet.Input{}}
+	sheet := &datasheet.Sheet{Module: reference, What: kindInWords(inspection), Inputs: []datasheet.Input{}}
 	sheet.Add(inspection.Inputs)
 
 	// These formats show inputs alone.
 	switch {
 	case format == formatValues && m.Subject.Kind == evaluate.KindProvisioners:
-		return command.Usagef("ropewalk show lists its types with their params", "%s is a module of provisioners: workloads give params, and it takes no values", reference)
+		hint := "ropewalk show lists its types with their params"
+		return command.Usagef(hint, "%s is a module of provisioners: workloads give params, and it takes no values", reference)
 	case format == formatValues:
 		return a.Print(sheet.Values())
 	case format == "schema" && len(inspection.Schema) == 0:
-		return command.Usagef("ropewalk show lists its inputs", "%s has no JSON Schema: it takes no input, or one that is too large", reference)
+		hint := "ropewalk show lists its inputs"
+		return command.Usagef(hint, "%s has no JSON Schema: it takes no input, or one that is too large", reference)
 	case format == "schema":
 		var b bytes.Buffer
 		if err := json.Indent(&b, inspection.Schema, "", "  "); err != nil {
@@ -114,7 +116,7 @@ func (a Commands) runShow(ctx context.Context, flags *command.SourceFlags, refer
 		return a.Write(b.Bytes())
 	}
 
-	// The others show what it makes too.
+	// The other formats show the objects too.
 	if err := a.fill(ctx, sheet, m); err != nil {
 		return err
 	}
@@ -131,8 +133,8 @@ func (a Commands) runShow(ctx context.Context, flags *command.SourceFlags, refer
 	return a.Outcome(format, sheet, sheet.Text())
 }
 
-// what returns the kind of a module in words.
-func what(i *evaluate.Inspection) string {
+// kindInWords describes the kind of a module.
+func kindInWords(i *evaluate.Inspection) string {
 	switch {
 	case i.Mark.Kind == evaluate.KindProvisioners:
 		return "a module of provisioners, which make the resources of workloads"
@@ -146,7 +148,7 @@ func what(i *evaluate.Inspection) string {
 	return "a module of objects"
 }
 
-// fill adds what the module makes, or a note with the reason that it is missing.
+// fill adds the objects of the module, or a note with the reason why they are missing.
 func (a Commands) fill(ctx context.Context, sheet *datasheet.Sheet, m underTest) error {
 	// Provisioners make resources by their types.
 	if m.Subject.Kind == evaluate.KindProvisioners {
@@ -158,7 +160,7 @@ func (a Commands) fill(ctx context.Context, sheet *datasheet.Sheet, m underTest)
 		return nil
 	}
 
-	// Inputs are there already, and a policy makes nothing.
+	// The inputs are there already, and a policy makes no objects.
 	if len(sheet.Inputs) == 0 {
 		sheet.Notes = append(sheet.Notes, "There is nothing to set: the module takes no input.")
 	}
@@ -170,15 +172,16 @@ func (a Commands) fill(ctx context.Context, sheet *datasheet.Sheet, m underTest)
 	if err := a.readCases(&m); err != nil {
 		return err
 	}
-	of := "its defaults"
+	origin := "its defaults"
 	subject := cases.Case{}
 	if needed := sheet.Needed(); len(needed) > 0 {
 		i := slices.IndexFunc(m.Cases, func(c cases.Case) bool { return len(c.Expect.Errors) == 0 })
 		if i < 0 {
-			sheet.Notes = append(sheet.Notes, fmt.Sprintf("What it makes is not shown: %s must be set, and the module has no case (test/*.yaml) that sets it.", strings.Join(needed, ", ")))
+			note := "What it makes is not shown: %s must be set, and the module has no case (test/*.yaml) that sets it."
+			sheet.Notes = append(sheet.Notes, fmt.Sprintf(note, strings.Join(needed, ", ")))
 			return nil
 		}
-		of = fmt.Sprintf("its case %q", m.Cases[i].Name)
+		origin = fmt.Sprintf("its case %q", m.Cases[i].Name)
 		subject = m.Cases[i]
 	}
 
@@ -188,9 +191,10 @@ func (a Commands) fill(ctx context.Context, sheet *datasheet.Sheet, m underTest)
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
-		sheet.Notes = append(sheet.Notes, fmt.Sprintf("What it makes is not shown: with %s it does not render: %s.", of, (*object.Secrets)(nil).Hide(reason(err))))
+		why := (*object.Secrets)(nil).Hide(reason(err))
+		sheet.Notes = append(sheet.Notes, fmt.Sprintf("What it makes is not shown: with %s it does not render: %s.", origin, why))
 		return nil
 	}
-	sheet.Render(of, result.Plan)
+	sheet.Render(origin, result.Plan)
 	return nil
 }

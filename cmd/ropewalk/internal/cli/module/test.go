@@ -23,7 +23,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// testFlags are those of module test.
+// testFlags are the flags of module test.
 type testFlags struct {
 	command.SourceFlags
 	limits    command.LimitFlags
@@ -35,7 +35,7 @@ type testFlags struct {
 	reference string
 }
 
-// workersHelp is what --workers does for a module.
+// workersHelp describes --workers for commands about a module.
 const workersHelp = "evaluate in `N` processes of their own that can be stopped; 0 does so only for modules\nthat were fetched"
 
 func (a Commands) test() *cobra.Command {
@@ -129,7 +129,7 @@ func (a Commands) runTest(ctx context.Context, flags *testFlags) error {
 	}
 	report := tested{Module: m.Reference, outcomes: outcomes}
 	if flags.coverage || flags.atLeast > 0 {
-		report.Coverage, err = m.coverage(ctx, chosen)
+		report.Coverage, err = m.measureCoverage(ctx, chosen)
 		if err != nil {
 			return err
 		}
@@ -160,14 +160,14 @@ func foreign(reference string) bool {
 // compareGolden compares the golden files, or writes them.
 func (a Commands) compareGolden(m underTest, outcomes []cases.Outcome, update bool) error {
 	for i, o := range outcomes {
-		wrong, err := o.Golden(m.Tree)
+		difference, err := o.Golden(m.Tree)
 		switch {
 		case err != nil:
 			return err
-		case wrong == nil:
+		case difference == nil:
 			continue
 		case !update:
-			outcomes[i].Failures = object.Errors{wrong}
+			outcomes[i].Failures = object.Errors{difference}
 			continue
 		}
 		data, err := o.Output()
@@ -185,6 +185,7 @@ func (a Commands) compareGolden(m underTest, outcomes []cases.Outcome, update bo
 
 // reportTest prints the results of the cases.
 func (a Commands) reportTest(flags *testFlags, report tested) error {
+	// Print them in the format.
 	var err error
 	switch flags.format.Value {
 	case "json":
@@ -198,15 +199,19 @@ func (a Commands) reportTest(flags *testFlags, report tested) error {
 	default:
 		err = a.printTest(report)
 	}
+
+	// Fail for a case that fails, and for a coverage that is too low.
 	switch {
 	case err != nil:
 		return err
 	case report.failed() > 0:
 		return errors.Join(command.ErrReported, report.failures())
 	case report.Coverage != nil && report.Coverage.percent() < flags.atLeast:
+		text := "the cases set %d %% of what the module takes, less than the %d %% of --coverage-min"
 		return object.Errors{{
-			Stage: object.StageCheck, Err: fmt.Errorf("the cases set %d %% of what the module takes, less than the %d %% of --coverage-min", report.Coverage.percent(), flags.atLeast),
-			Hint: "--coverage lists what no case sets",
+			Stage: object.StageCheck,
+			Err:   fmt.Errorf(text, report.Coverage.percent(), flags.atLeast),
+			Hint:  "--coverage lists what no case sets",
 		}}
 	}
 	return nil
@@ -214,8 +219,8 @@ func (a Commands) reportTest(flags *testFlags, report tested) error {
 
 // printTest prints a line for each case, with its failures.
 func (a Commands) printTest(report tested) error {
-	out := a.Report()
-	out.Paint = command.Paint{} // Colours are for the stream of diagnostics only.
+	printer := a.Report()
+	printer.Paint = command.Paint{} // Colours are for the stream of diagnostics only.
 	for _, o := range report.outcomes {
 		word := "ok  "
 		if len(o.Failures) > 0 {
@@ -224,7 +229,7 @@ func (a Commands) printTest(report tested) error {
 		if err := a.Print(word + "  " + command.OneLine(o.Name) + "\n"); err != nil {
 			return err
 		}
-		if err := a.Findings(out, o.Failures); err != nil {
+		if err := a.Findings(printer, o.Failures); err != nil {
 			return err
 		}
 	}
@@ -245,38 +250,42 @@ type underTest struct {
 }
 
 // openWithCases opens a module, reads its cases, and starts its evaluator.
-func (a Commands) openWithCases(ctx context.Context, sources *command.SourceFlags, limits *command.LimitFlags, reference string) (underTest, error) {
-	out, err := a.openModule(ctx, sources, limits, reference)
+func (a Commands) openWithCases(
+	ctx context.Context, sources *command.SourceFlags, limits *command.LimitFlags, reference string,
+) (underTest, error) {
+	module, err := a.openModule(ctx, sources, limits, reference)
 	if err != nil {
 		return underTest{}, err
 	}
-	err = a.readCases(&out)
+	err = a.readCases(&module)
 	if err == nil {
 		var inspection *evaluate.Inspection
-		inspection, err = out.inspect(ctx, nil)
+		inspection, err = module.inspect(ctx, nil)
 		if err == nil {
-			out.Subject.Kind = inspection.Mark.Kind
-			return out, nil
+			module.Subject.Kind = inspection.Mark.Kind
+			return module, nil
 		}
 	}
-	out.Close()
+	module.Close()
 	return underTest{}, err
 }
 
-// openModule opens a module whose cases are not read yet.
-func (a Commands) openModule(ctx context.Context, sources *command.SourceFlags, limits *command.LimitFlags, reference string) (underTest, error) {
+// openModule opens a module, and does not read its cases yet.
+func (a Commands) openModule(
+	ctx context.Context, sources *command.SourceFlags, limits *command.LimitFlags, reference string,
+) (underTest, error) {
 	m, err := a.open(ctx, sources, *limits, reference)
 	if err != nil {
 		return underTest{}, err
 	}
-	return underTest{opened: m, Subject: m.subject()}, nil
+	return underTest{opened: m, Subject: m.caseSubject()}, nil
 }
 
 // readCases reads the cases of the module.
 func (a Commands) readCases(m *underTest) (err error) {
 	m.Tree = m.Request.Module
 	if kind, name, _ := split(m.Reference); kind == reftype.Embedded {
-		// It leaves its cases out of what is locked.
+		// The locked files of an embedded module do not contain its cases.
 		m.Tree.FS = cue.Cases(name)
 	}
 	m.Cases, err = cases.Read(m.Tree)
@@ -292,7 +301,10 @@ func (a Commands) readCases(m *underTest) (err error) {
 // noCases returns the mistake of a module without cases.
 func (m underTest) noCases(severity object.Severity) *object.Error {
 	return &object.Error{
-		Stage: object.StageSpec, Severity: severity, Pos: m.Request.Module.Position(path.Join(m.Request.Module.Dir, cases.Folder), 0, 0),
-		Err: errors.New("the module has no cases"), Hint: "write one into test/NAME.yaml, see ropewalk module test --help",
+		Stage:    object.StageSpec,
+		Severity: severity,
+		Pos:      m.Request.Module.Position(path.Join(m.Request.Module.Dir, cases.Folder), 0, 0),
+		Err:      errors.New("the module has no cases"),
+		Hint:     "write one into test/NAME.yaml, see ropewalk module test --help",
 	}
 }

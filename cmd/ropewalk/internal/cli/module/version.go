@@ -42,10 +42,10 @@ func parseRelease(text string) (release, bool) {
 	return release{text: text, major: parts[0], minor: parts[1], patch: parts[2], prerelease: prerelease, order: order}, true
 }
 
-// floating returns the tags that lead to the highest version of a minor version, of a major one,
-// and of all, in the order in which they are moved: 1.2, 1 and latest. They have no v, because the
-// cue command takes v1 for a version that is not canonical, and then finds no latest one. Timoni
-// knows latest alone.
+// floating returns the tags that lead to the highest patch of a minor version, the highest version of
+// a major version, and the highest version of all, in the order in which they are moved: 1.2, 1 and
+// latest. They have no v, because the cue command takes v1 for a version that is not canonical, and
+// then finds no latest version. Timoni only knows latest.
 func (r release) floating() []string {
 	if r.prerelease {
 		return nil
@@ -56,9 +56,9 @@ func (r release) floating() []string {
 	return []string{r.major + "." + r.minor, r.major, "latest"}
 }
 
-// step returns the part of the version that is higher than in older: major, minor or patch. Below
-// 1.0.0 a minor version may break users, as semver.org says, and counts as a major one, and a patch
-// as a minor one.
+// step returns the part of the version that differs from older: major, minor, or "" for a patch.
+// Below 1.0.0 a minor version may break users, as semver.org says, so it counts as major there, and a
+// patch counts as minor.
 func (r release) step(older release) evaluate.Level {
 	switch {
 	case r.major != older.major, r.major == "0" && r.minor != older.minor:
@@ -71,25 +71,26 @@ func (r release) step(older release) evaluate.Level {
 
 // next returns the lowest version after r that a change of a level needs.
 func (r release) next(level evaluate.Level) string {
+	stable := r.major != "0"
 	raise := func(n string) string {
 		var i int
 		_, _ = fmt.Sscan(n, &i) // It is a number.
 		return fmt.Sprint(i + 1)
 	}
-	v := strings.TrimSuffix(r.text, strings.TrimPrefix(r.text, "v"))
+	prefix := strings.TrimSuffix(r.text, strings.TrimPrefix(r.text, "v"))
 	switch {
-	case level == evaluate.LevelMajor && r.major != "0":
-		return v + raise(r.major) + ".0.0"
-	case level == evaluate.LevelMajor, level == evaluate.LevelMinor && r.major != "0", level == evaluate.LevelUndecided:
-		return v + r.major + "." + raise(r.minor) + ".0"
+	case level == evaluate.LevelMajor && stable:
+		return prefix + raise(r.major) + ".0.0"
+	case level == evaluate.LevelMajor, level == evaluate.LevelUndecided, level == evaluate.LevelMinor && stable:
+		return prefix + r.major + "." + raise(r.minor) + ".0"
 	}
-	return v + r.major + "." + r.minor + "." + raise(r.patch)
+	return prefix + r.major + "." + r.minor + "." + raise(r.patch)
 }
 
 // releases returns the versions of a repository, the lowest first. A repository that does not exist
-// has none.
-func releases(ctx context.Context, in artifact.Store) (out []release, err error) {
-	err = in.Tags(ctx, "", func(tags []string) error {
+// has no versions.
+func releases(ctx context.Context, store artifact.Store) (out []release, err error) {
+	err = store.Tags(ctx, "", func(tags []string) error {
 		for _, tag := range tags {
 			if r, ok := parseRelease(tag); ok {
 				out = append(out, r)
@@ -104,10 +105,9 @@ func releases(ctx context.Context, in artifact.Store) (out []release, err error)
 	return out, err
 }
 
-// before returns the highest version below r. A version that is no prerelease follows none that is
-// one.
-func before(all []release, r release) (older release, found bool) {
-	for _, other := range all {
+// versionBefore returns the highest version below r. It skips prereleases, unless r is a prerelease.
+func versionBefore(versions []release, r release) (older release, found bool) {
+	for _, other := range versions {
 		if other.order.Compare(r.order) < 0 && (!other.prerelease || r.prerelease) {
 			older, found = other, true
 		}
@@ -116,8 +116,8 @@ func before(all []release, r release) (older release, found bool) {
 }
 
 // leads reports whether a floating tag must lead to r: no version with that tag is higher.
-func (r release) leads(tag string, all []release) bool {
-	return !slices.ContainsFunc(all, func(other release) bool {
+func (r release) leads(tag string, versions []release) bool {
+	return !slices.ContainsFunc(versions, func(other release) bool {
 		return slices.Contains(other.floating(), tag) && other.order.Compare(r.order) > 0
 	})
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// vetFlags are those of module vet.
+// vetFlags are the flags of module vet.
 type vetFlags struct {
 	command.SourceFlags
 	limits command.LimitFlags
@@ -100,25 +100,32 @@ func (a Commands) runModuleVet(ctx context.Context, flags *vetFlags, reference s
 	if err != nil {
 		return err
 	}
-	all := v.sorted()
+	findings := v.sorted()
 	if flags.strict {
-		for _, f := range all {
+		for _, f := range findings {
 			f.Severity = object.SeverityError
 		}
 	}
 
 	// Turn each finding into an error and into data.
-	errs := make(object.Errors, len(all))
-	data := make([]findingData, len(all))
-	for i, f := range all {
+	errs := make(object.Errors, len(findings))
+	data := make([]findingData, len(findings))
+	for i, f := range findings {
 		shown := object.Shown(f.Error)
-		data[i] = findingData{Rule: f.rule, Severity: shown.Severity, Node: shown.Node, Path: shown.Path, Message: shown.Err.Error(), Hint: shown.Hint}
+		data[i] = findingData{
+			Rule:     f.rule,
+			Severity: shown.Severity,
+			Node:     shown.Node,
+			Path:     shown.Path,
+			Message:  shown.Err.Error(),
+			Hint:     shown.Hint,
+		}
 		if shown.Pos.IsValid() {
 			data[i].At = shown.Pos.String()
 		}
-		one := *f.Error
-		one.Err = fmt.Errorf("%w [%s]", f.Err, f.rule)
-		errs[i] = &one
+		named := *f.Error
+		named.Err = fmt.Errorf("%w [%s]", f.Err, f.rule)
+		errs[i] = &named
 	}
 
 	// Print them in the format, and fail if there is an error.
@@ -136,7 +143,7 @@ func (a Commands) runModuleVet(ctx context.Context, flags *vetFlags, reference s
 	return nil
 }
 
-// printVet prints the errors, or that there are none.
+// printVet prints the errors, or a line which says that nothing was found.
 func (a Commands) printVet(reference string, errs object.Errors) error {
 	out := a.Report()
 	out.Paint = command.Paint{} // Colours are for the stream of diagnostics only.
@@ -146,31 +153,33 @@ func (a Commands) printVet(reference string, errs object.Errors) error {
 	return a.Findings(out, errs)
 }
 
-// vetting collects what is found.
+// vetting collects the findings of a module.
 type vetting struct {
 	underTest
-	flavour evaluate.Flavour
-	all     []finding
+	flavour  evaluate.Flavour
+	findings []finding
 }
 
 // add adds errors and warnings under the name of a rule.
 func (v *vetting) add(rule string, errs ...*object.Error) {
 	for _, e := range errs {
-		one := *e
-		v.all = append(v.all, finding{rule: rule, Error: &one})
+		copied := *e
+		v.findings = append(v.findings, finding{rule: rule, Error: &copied})
 	}
 }
 
 // sorted returns the findings by position, each once.
 func (v *vetting) sorted() []finding {
-	slices.SortStableFunc(v.all, func(a, b finding) int {
+	slices.SortStableFunc(v.findings, func(a, b finding) int {
 		return cmp.Or(a.Pos.Compare(b.Pos), strings.Compare(a.rule, b.rule), strings.Compare(a.Error.Error(), b.Error.Error()))
 	})
-	return slices.CompactFunc(v.all, func(a, b finding) bool { return a.rule == b.rule && a.Error.Error() == b.Error.Error() })
+	return slices.CompactFunc(v.findings, func(a, b finding) bool { return a.rule == b.rule && a.Error.Error() == b.Error.Error() })
 }
 
-// vetModule returns all findings of a module. The error is one that hides everything.
+// vetModule returns all findings of a module. It returns an error only if the module cannot be vetted
+// at all.
 func (a Commands) vetModule(ctx context.Context, flags *vetFlags, reference string) (*vetting, error) {
+	// Open the module, and read its cases.
 	v := &vetting{}
 	var err error
 	v.underTest, err = a.openModule(ctx, &flags.SourceFlags, &flags.limits, reference)
@@ -179,9 +188,11 @@ func (a Commands) vetModule(ctx context.Context, flags *vetFlags, reference stri
 	}
 	defer v.Close()
 	if err := a.readCases(&v.underTest); err != nil {
-		found := object.AsErrors(err, object.StageSpec)
-		v.add("cases", found...)
+		mistakes := object.AsErrors(err, object.StageSpec)
+		v.add("cases", mistakes...)
 	}
+
+	// Check its package.
 	inspection, err := v.inspect(ctx, nil)
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
@@ -193,9 +204,18 @@ func (a Commands) vetModule(ctx context.Context, flags *vetFlags, reference stri
 	v.flavour = inspection.Flavour
 	v.Subject.Kind = inspection.Mark.Kind
 	for _, f := range inspection.Findings {
-		v.add(f.Rule, &object.Error{Stage: object.StageCheck, Severity: f.Severity, Pos: f.Pos, Path: f.Path, Err: errors.New(f.Message), Hint: f.Hint})
+		v.add(f.Rule, &object.Error{
+			Stage:    object.StageCheck,
+			Severity: f.Severity,
+			Pos:      f.Pos,
+			Path:     f.Path,
+			Err:      errors.New(f.Message),
+			Hint:     f.Hint,
+		})
 	}
-	if len(v.Cases) == 0 && len(v.all) == len(inspection.Findings) {
+
+	// Check its cases.
+	if len(v.Cases) == 0 && len(v.findings) == len(inspection.Findings) {
 		v.add("cases", v.noCases(object.SeverityWarning))
 	}
 	return v, v.checkCases(ctx, inspection.Mark, flags)
