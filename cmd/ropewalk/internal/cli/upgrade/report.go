@@ -6,9 +6,11 @@ package upgrade
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/internal/markdown"
 	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/diff"
 )
@@ -88,48 +90,64 @@ func (e environment) title() string {
 	return "environment " + printable.Line(e.Name) + ":"
 }
 
-// markdownLimit is how long the text of a change request may be, in bytes: GitHub takes 65,536
-// characters.
+// markdownLimit limits the text of a change request, in bytes: GitHub takes 65,536 characters.
 const markdownLimit = 60_000
 
 // markdown returns the text for a change request. Environments with the same changes are shown
-// together.
+// together. The list takes at most half of the text, and environments that do not fit are counted.
 func (u Upgrades) markdown() string {
 	var b strings.Builder
-	b.WriteString("## Upgrades\n\n" + fenced(u.list()))
+	b.WriteString("## Upgrades\n\n" + markdown.Fenced("text", cut(u.list(), markdownLimit/2)))
+
+	// Gather the environments by their changes.
 	var names, bodies []string
 	for _, e := range u.Environments {
-		body := ""
-		if len(e.Errors) > 0 {
-			body = "Does not render:\n\n" + fenced(strings.Join(e.Errors, "\n")+"\n")
-		}
-		if e.Diff != nil {
-			body = e.Diff.Markdown()
-		}
-		if n := len(bodies); n > 0 && bodies[n-1] == body {
-			names[n-1] += ", " + e.Name
+		body := e.markdown()
+		if i := slices.Index(bodies, body); i >= 0 {
+			names[i] += ", " + e.Name
 			continue
 		}
 		names = append(names, e.Name)
 		bodies = append(bodies, body)
 	}
+
+	// Write the groups that fit. The note about the others fits into the last bytes of the limit.
+	const noteSize = 200
+	hidden := 0
 	for i, body := range bodies {
+		heading := ""
 		if names[i] != "" {
-			b.WriteString("\n## Environment " + printable.Line(names[i]) + "\n")
+			heading = "\n## Environment " + printable.Line(names[i]) + "\n"
 		}
-		if b.Len()+len(body) > markdownLimit {
-			body = "Not shown: the text would be too long. \"ropewalk upgrade\" prints all of it.\n"
+		if b.Len()+len(heading)+1+len(body) > markdownLimit-noteSize {
+			hidden += strings.Count(names[i], ", ") + 1
+			continue
 		}
-		b.WriteString("\n" + body)
+		b.WriteString(heading + "\n" + body)
+	}
+	if hidden > 0 {
+		fmt.Fprintf(&b, "\nNot shown: %s, because the text would be too long. \"ropewalk upgrade\" prints all of it.\n",
+			printable.Count(hidden, "environment"))
 	}
 	return b.String()
 }
 
-// fenced returns text as a block of code, whatever it holds.
-func fenced(text string) string {
-	fence := "```"
-	for strings.Contains(text, fence) {
-		fence += "`"
+// markdown returns the changes of an environment, or the reasons why it does not render.
+func (e environment) markdown() string {
+	if e.Diff != nil {
+		return e.Diff.Markdown()
 	}
-	return fence + "text\n" + text + fence + "\n"
+	if len(e.Errors) > 0 {
+		return "Does not render:\n\n" + markdown.Fenced("text", strings.Join(e.Errors, "\n")+"\n")
+	}
+	return ""
+}
+
+// cut returns text without the last lines if it has more than limit bytes, with a note instead.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	end := strings.LastIndexByte(text[:limit], '\n') + 1
+	return text[:end] + fmt.Sprintf("… and %s more\n", printable.Count(strings.Count(text[end:], "\n"), "line"))
 }
