@@ -91,11 +91,11 @@ func checkOutput(f *pflag.FlagSet) error {
 
 // FlagError names the flag that an unknown one may have meant.
 func FlagError(cmd *cobra.Command, err error) error {
+	if lacksUnit(err) {
+		return fmt.Errorf("%w: write the unit, such as 10s or 5m", err)
+	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
-		if strings.Contains(err.Error(), "missing unit in duration") {
-			return fmt.Errorf("%w: write the unit, such as 10s or 5m", err)
-		}
 		return err
 	}
 	err = errors.New(printable.Line(err.Error()))
@@ -121,17 +121,27 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w: did you mean --%s?", err, best)
 }
 
-// LimitFlags say where evaluations run, and what each may use.
+// lacksUnit reports whether err refuses a duration that only lacks its last unit, such as 10 or 1h30.
+func lacksUnit(err error) bool {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) || invalid.GetFlag().Value.Type() != "duration" {
+		return false
+	}
+	_, err = time.ParseDuration(invalid.GetValue() + "s")
+	return err == nil
+}
+
+// LimitFlags choose where evaluations run, and limit the resources of each.
 type LimitFlags struct {
 	timeout time.Duration
 	memory  process.Size
 	values  int
 	workers int
-	// memoryGiven reports whether the user set it.
-	memoryGiven func() bool
+	// memoryFlag says whether the user set the memory; nil for commands without the flags.
+	memoryFlag *pflag.Flag
 }
 
-// LeastMemory is what a worker needs to start at all.
+// LeastMemory is the least memory that a worker starts with, in bytes.
 const LeastMemory = 32 << 20
 
 // DefaultMemory is the limit of an evaluation in the process of the command, in bytes: a
@@ -152,7 +162,7 @@ func (l *LimitFlags) Add(f *pflag.FlagSet, workers string) {
 	f.IntVar(&l.values, "max-values", l.values, "limit of the `N` values in all that a render reads, and in all that it\nmakes")
 	f.IntVar(&l.workers, "workers", 0, workers)
 	group(f, groupLimits, "timeout", "memory", "max-values", "workers")
-	l.memoryGiven = func() bool { return f.Changed("memory") }
+	l.memoryFlag = f.Lookup("memory")
 }
 
 // Check refuses values that mean nothing.
@@ -173,7 +183,8 @@ func (l *LimitFlags) Check() error {
 // Limits returns the limits of each evaluation.
 func (l *LimitFlags) Limits() evaluate.Limits {
 	memory := int64(l.memory)
-	if l.workers > 0 && !l.memoryGiven() {
+	memorySet := l.memoryFlag != nil && l.memoryFlag.Changed
+	if l.workers > 0 && !memorySet {
 		memory = evaluate.DefaultMemory
 	}
 	return evaluate.Limits{Timeout: l.timeout, Memory: memory, Values: l.values}
