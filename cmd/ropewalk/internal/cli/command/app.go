@@ -19,7 +19,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Streams are what a run reads from and writes to.
+// Streams are the input and the outputs of a run.
 type Streams struct {
 	// In is read where a path is "-".
 	In io.Reader
@@ -28,7 +28,7 @@ type Streams struct {
 	// Err takes diagnostics.
 	Err io.Writer
 	// Width is the number of columns of the terminal that Err is; 0 means that
-	// it is none, and that no progress is shown.
+	// Err is no terminal, and that no progress is shown.
 	Width int
 	// Color allows colours on Err, and OutColor on Out.
 	Color, OutColor bool
@@ -43,9 +43,9 @@ type App struct {
 	Started bool
 	// JSON asks for errors as data.
 	JSON bool
-	// Texts is what was read as documents, for excerpts.
+	// Texts holds the documents that were read, for excerpts.
 	Texts map[string][]byte
-	// Quiet leaves out notes and progress; Verbose says what was read, and how long it took.
+	// Quiet leaves out notes and progress; Verbose reports what was read, and how long it took.
 	Quiet, Verbose bool
 }
 
@@ -90,9 +90,9 @@ func (a *App) noteTime(begin time.Time, format string, args ...any) {
 	}
 }
 
-// Warn writes the warnings of what was found to the stream of diagnostics. Notes are for vet.
-func (a *App) Warn(found object.Errors) {
-	if warnings := found.Warnings(); len(warnings) > 0 {
+// Warn writes the warnings among findings to the stream of diagnostics. Notes are for vet.
+func (a *App) Warn(findings object.Errors) {
+	if warnings := findings.Warnings(); len(warnings) > 0 {
 		a.Report().Mistakes(warnings)
 	}
 }

@@ -24,8 +24,9 @@ func FileMistakes(err error) (mistakes object.Errors, ok bool) {
 		return mistakes, errors.As(err, &mistakes)
 	}
 	// The reader of specs explains errors of syntax better than the YAML library.
-	if _, err := spec.ParseValue(spec.File{Name: file.Name, Data: readText(file.Name)}); err != nil && !errors.Is(err, spec.ErrSecondDocument) {
-		return object.AsErrors(err, object.StageSpec), true
+	_, syntaxErr := spec.ParseValue(spec.File{Name: file.Name, Data: readText(file.Name)})
+	if syntaxErr != nil && !errors.Is(syntaxErr, spec.ErrSecondDocument) {
+		return object.AsErrors(syntaxErr, object.StageSpec), true
 	}
 	for _, m := range file.Mistakes {
 		mistakes = append(mistakes, &object.Error{
@@ -60,23 +61,23 @@ func Broken(err error) (broken object.Errors, ok bool) {
 	return broken, err == nil || errors.As(err, &broken)
 }
 
-// Together adds the mistakes of the files that say how to fetch to err. It returns err unchanged if
-// that is no mistake in a file.
+// Together adds the mistakes of the files that say how to fetch to err. It returns an err that is no
+// mistake in a file unchanged.
 func Together(err error, broken object.Errors) error {
-	var found object.Errors
-	if err != nil && !errors.As(err, &found) {
+	var mistakes object.Errors
+	if err != nil && !errors.As(err, &mistakes) {
 		return err
 	}
-	return WithBroken(found, broken).Err()
+	return WithBroken(mistakes, broken).Err()
 }
 
-// WithBroken returns found, without the modules that were not fetched, together with the mistakes
-// of the files that say how to fetch.
-func WithBroken(found, broken object.Errors) object.Errors {
+// WithBroken returns mistakes together with the mistakes of the files that say how to fetch. It leaves
+// out the errors of modules that were not fetched for this reason.
+func WithBroken(mistakes, broken object.Errors) object.Errors {
 	if len(broken) == 0 {
-		return found
+		return mistakes
 	}
-	for _, e := range found {
+	for _, e := range mistakes {
 		if !errors.Is(e.Err, errUnfetched) {
 			broken = append(broken, e)
 		}

@@ -14,11 +14,12 @@ import (
 	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
-// CopyNew copies the files of from into dir and returns their names in order. If one of them exists
-// in dir, CopyNew writes nothing and returns an error that names it.
-func CopyNew(dir string, from fs.FS) ([]string, error) {
+// CopyNew copies files into dir and returns their names in order. If dir has some of them already,
+// CopyNew writes nothing and returns an error that names them.
+func CopyNew(dir string, files fs.FS) ([]string, error) {
+	// Find the files that dir has already.
 	var names, taken []string
-	err := fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -31,8 +32,10 @@ func CopyNew(dir string, from fs.FS) ([]string, error) {
 		}
 		return nil
 	})
+
+	// Copy all of them, or none.
 	if err == nil && len(taken) == 0 {
-		err = os.CopyFS(dir, from)
+		err = os.CopyFS(dir, files)
 	}
 	switch {
 	case err != nil:
@@ -50,10 +53,17 @@ func CopyNew(dir string, from fs.FS) ([]string, error) {
 // licence.
 func WithoutLicence(data []byte) []byte {
 	lines := bytes.SplitAfter(data, []byte("\n"))
-	for len(lines) > 0 && (bytes.Contains(lines[0], []byte("Copyright")) || bytes.Contains(lines[0], []byte("SPDX-")) || len(bytes.Trim(lines[0], "#/ \n")) == 0) {
+	for len(lines) > 0 && isLicence(lines[0]) {
 		lines = lines[1:]
 	}
 	return bytes.Join(lines, nil)
+}
+
+// isLicence reports whether a line belongs to the comment that names our licence, or is an empty
+// comment around it.
+func isLicence(line []byte) bool {
+	names := bytes.Contains(line, []byte("Copyright")) || bytes.Contains(line, []byte("SPDX-"))
+	return names || len(bytes.Trim(line, "#/ \n")) == 0
 }
 
 // WriteFile replaces the file called name as a whole, or not at all.

@@ -1,9 +1,9 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package command is what the commands of the command line have in common: streams,
-// exit codes, reports of errors with excerpts, progress, and the flags by which they
-// find projects, sources and registries.
+// Package command has the common parts of all commands: streams, exit codes, reports
+// of errors with excerpts, progress, and the flags by which they find projects,
+// sources and registries.
 //
 // # Invariants
 //

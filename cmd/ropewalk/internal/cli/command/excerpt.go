@@ -17,16 +17,16 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Bounds of an excerpt: a larger file is not read, and of a longer line, in bytes, only
-// what is around the column is shown.
+// Bounds of an excerpt, in bytes: a larger file is not read, and a longer line is shown
+// around the column only.
 const (
 	excerptFile = 16 << 20
 	excerptLine = 160
 )
 
 // excerpt returns the line at pos with a caret under the column, or "" if there is nothing to show.
-// The lines are not indented and end in a newline. Secrets in them, and values under a name that
-// sounds like one, are shown as stars.
+// The lines are not indented and end in a newline. Secrets in them, and values whose names sound like
+// secrets, are shown as stars.
 func excerpt(read func(name string) *shownFile, pos object.Pos, secrets *object.Secrets) string {
 	if pos.Line < 1 || pos.Column < 1 {
 		return ""
@@ -48,17 +48,18 @@ func excerpt(read func(name string) *shownFile, pos object.Pos, secrets *object.
 		return ""
 	}
 
-	// Show a long line around the column alone.
-	from, to := around(text, pos.Column-1)
-	before := printable.Text(text[from : pos.Column-1])
-	after := printable.Text(text[pos.Column-1 : to])
-	if from > 0 {
+	// Show a long line around the column only.
+	start, end := around(text, pos.Column-1)
+	before := printable.Text(text[start : pos.Column-1])
+	after := printable.Text(text[pos.Column-1 : end])
+	if start > 0 {
 		before = "…" + before
 	}
-	if to < len(text) {
+	if end < len(text) {
 		after += "…"
 	}
-	// The caret stands under its column whatever the width of a tab is.
+
+	// Put the caret under its column, whatever the width of a tab is.
 	var pad strings.Builder
 	for _, r := range before {
 		if r == '\t' {
@@ -70,17 +71,17 @@ func excerpt(read func(name string) *shownFile, pos object.Pos, secrets *object.
 	return before + after + "\n" + pad.String() + "^\n"
 }
 
-// around returns the range of a line that is shown: all of it, or the part around the byte at.
-func around(text string, at int) (from, to int) {
+// around returns the range of a line that is shown: all of it, or the part around the byte at offset.
+func around(text string, offset int) (start, end int) {
 	if len(text) <= excerptLine {
 		return 0, len(text)
 	}
-	from = min(max(0, at-excerptLine/2), len(text)-excerptLine)
-	for to = from + excerptLine; to < len(text) && to > at && !utf8.RuneStart(text[to]); to-- {
+	start = min(max(0, offset-excerptLine/2), len(text)-excerptLine)
+	for end = start + excerptLine; end < len(text) && end > offset && !utf8.RuneStart(text[end]); end-- {
 	}
-	for ; from < at && !utf8.RuneStart(text[from]); from++ {
+	for ; start < offset && !utf8.RuneStart(text[start]); start++ {
 	}
-	return from, to
+	return start, end
 }
 
 // holdsSecret reports whether a file may be, or hold, the manifest of a Secret: in YAML,
@@ -90,8 +91,8 @@ func holdsSecret(data []byte) bool {
 	return regexp.MustCompile(`kind[\\"']*\s*:\s*(?:[!&]\S*\s+)*[\\"']*Secret\b`).Match(data)
 }
 
-// shownFile is a file that excerpts are made of. What depends on all of its text is found
-// once: a file may have tens of thousands of mistakes.
+// shownFile is a file that excerpts are made of. Its lines are indexed once: a file may have
+// tens of thousands of mistakes.
 type shownFile struct {
 	data []byte
 	// ends are the offsets where the lines end: LF, CRLF or CR.
@@ -106,7 +107,8 @@ func newShownFile(data []byte) *shownFile {
 	}
 	f := &shownFile{data: data}
 	for i, c := range data {
-		if c == '\n' && (i == 0 || data[i-1] != '\r') || c == '\r' {
+		endsCRLF := c == '\n' && i > 0 && data[i-1] == '\r'
+		if (c == '\n' || c == '\r') && !endsCRLF {
 			f.ends = append(f.ends, i)
 		}
 	}
@@ -117,43 +119,42 @@ func newShownFile(data []byte) *shownFile {
 // result ok is false if the file has no such line.
 func (f *shownFile) line(n int) (line, above []byte, ok bool) {
 	const far = 16 << 10
-	from, to := 0, len(f.data)
+	start, end := 0, len(f.data)
 	if n-1 > len(f.ends) {
 		return nil, nil, false
 	}
 	if n > 1 {
-		from = f.ends[n-2] + 1
-		if f.data[from-1] == '\r' && from < len(f.data) && f.data[from] == '\n' {
-			from++
+		start = f.ends[n-2] + 1
+		if f.data[start-1] == '\r' && start < len(f.data) && f.data[start] == '\n' {
+			start++
 		}
 	}
 	if n-1 < len(f.ends) {
-		to = f.ends[n-1]
+		end = f.ends[n-1]
 	}
-	return f.data[from:to], f.data[max(0, from-far):from], from < len(f.data)
+	return f.data[start:end], f.data[max(0, start-far):start], start < len(f.data)
 }
 
 // fileReader reads files for excerpts, each once, beginning with texts that
 // were read before.
 func fileReader(texts map[string][]byte) func(name string) *shownFile {
-	seen := map[string]*shownFile{}
+	files := map[string]*shownFile{}
 	return func(name string) *shownFile {
-		file, ok := seen[name]
+		file, ok := files[name]
 		if !ok {
 			data, ok := texts[name]
 			if !ok {
 				data = readText(name)
 			}
 			file = newShownFile(data)
-			seen[name] = file
+			files[name] = file
 		}
 		return file
 	}
 }
 
-// readText returns the text of a regular file, or of a file of an embedded module. It returns nil
-// if there is none. Nothing else is opened: a mistake may be positioned in a pipe that would never
-// end.
+// readText returns the text of a regular file, or of a file of an embedded module. It returns nil for
+// anything else, and does not open it: a mistake may be positioned in a pipe that never ends.
 func readText(name string) []byte {
 	if rest, ok := strings.CutPrefix(name, "embedded:"); ok {
 		return readEmbedded(rest)

@@ -108,9 +108,13 @@ func ExitCode(err error) int {
 	return Environment
 }
 
-// isFalse reports whether err says that an artifact or a module is not what it claims to be.
+// isFalse reports whether an artifact or a module failed the check of its digest, its signature or
+// its form.
 func isFalse(err error) bool {
-	for _, is := range []error{artifact.ErrSignature, artifact.ErrDigest, artifact.ErrShape, artifact.ErrLimit, source.ErrDigest, source.ErrSignature, source.ErrLocked} {
+	for _, is := range []error{
+		artifact.ErrSignature, artifact.ErrDigest, artifact.ErrShape, artifact.ErrLimit,
+		source.ErrDigest, source.ErrSignature, source.ErrLocked,
+	} {
 		if errors.Is(err, is) {
 			return true
 		}
@@ -118,14 +122,15 @@ func isFalse(err error) bool {
 	return false
 }
 
-// mistakesCode returns the exit code for mistakes: that of the command line if all are there, that
-// of the environment if the system refused all of them, as complete files and not in a line that
-// names them. A value of --set that a module refuses is a finding like any other value.
+// mistakesCode returns the exit code for mistakes. It returns [Usage] if all of them are on the
+// command line, and [Environment] if the system refused complete files, and not only a line that
+// names a file. A value of --set that a module refuses is a finding like any other value.
 func mistakesCode(mistakes object.Errors) int {
 	usage, environment := true, true
 	for _, e := range mistakes.Failures() {
 		usage = usage && e.Stage == object.StageSpec && strings.HasPrefix(e.Pos.File, "--")
-		environment = environment && (e.Pos.Line == 0 || e.Stage == object.StageResolve) && IsSystem(e.Err)
+		isFile := e.Pos.Line == 0 || e.Stage == object.StageResolve
+		environment = environment && isFile && IsSystem(e.Err)
 	}
 	switch {
 	case usage:
@@ -148,8 +153,8 @@ func IsSystem(err error) bool {
 	var path *fs.PathError
 	var link *os.LinkError
 	var number syscall.Errno
-	return errors.As(err, &path) || errors.As(err, &link) || errors.As(err, &number) ||
-		errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
+	fromSystem := errors.As(err, &path) || errors.As(err, &link) || errors.As(err, &number)
+	return fromSystem || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
 }
 
 // IsFindings reports whether err is mistakes in files.

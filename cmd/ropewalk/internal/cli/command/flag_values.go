@@ -16,16 +16,17 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ropewalk/ropewalk/artifact/signature"
+	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// Once lets every flag with a single value, of a command and of those below it, be given only once:
-// of two environments or two targets only one would count. An empty value, as that of a variable
-// that is not set, is refused unless it turns off a default.
+// Once refuses a second value for flags that take a single value, of a command and of all commands
+// below it: of two environments or two targets only the last would count. It also refuses an empty
+// value, which often comes from a variable that is not set, unless this turns off a default.
 func Once(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		_, list := f.Value.(pflag.SliceValue)
 		if _, more := f.Value.(*hosts); !list && !more {
-			f.Value = &once{Value: f.Value, flag: f, empty: f.DefValue != ""}
+			f.Value = &once{Value: f.Value, flag: f, allowsEmpty: f.DefValue != ""}
 		}
 	})
 	for _, c := range cmd.Commands() {
@@ -39,8 +40,8 @@ type once struct {
 	flag  *pflag.Flag
 	first string
 	set   bool
-	// empty accepts an empty value, which turns off what the flag has by default.
-	empty bool
+	// allowsEmpty accepts an empty value, which turns off the default of the flag.
+	allowsEmpty bool
 }
 
 // Set sets the value, the first time.
@@ -48,7 +49,7 @@ func (o *once) Set(text string) error {
 	if short := o.flag.Shorthand; short != "" && short+text == o.flag.Name {
 		return fmt.Errorf("write --%s with two dashes", o.flag.Name)
 	}
-	if text == "" && !o.empty {
+	if text == "" && !o.allowsEmpty {
 		return errors.New("it is empty: set the variable that it takes the value from, or leave the flag away")
 	}
 	if o.set && text != o.first {
@@ -70,15 +71,15 @@ func (h *hosts) String() string { return strings.Join(*h, ",") }
 // Type returns the word that help prints for the value.
 func (*hosts) Type() string { return "host" }
 
-// Set takes one more host. What is a URL or a reference would match nothing, and
-// is refused with the host that is in it.
+// Set takes a further host. A URL or a reference would match no host, and is refused
+// with the host that is in it.
 func (h *hosts) Set(text string) error {
 	host := text
 	if _, rest, marked := strings.Cut(host, "://"); marked {
 		host = rest
 	}
 	host, _, _ = strings.Cut(host, "/")
-	if parsed, err := url.Parse("http://" + host); err != nil || parsed.Hostname() == "" || parsed.User != nil || parsed.Host != host {
+	if !isHost(host) {
 		return errors.New("expected HOST or HOST:PORT, such as registry.acme.com:5000")
 	}
 	if host != text {
@@ -88,9 +89,15 @@ func (h *hosts) Set(text string) error {
 	return nil
 }
 
-// ReadRegular reads a file that the user names. What is no file, such as a pipe,
-// may have no writer, and reading it never ends; only one that the
-// shell has made for this process is taken.
+// isHost reports whether text is a host, with or without a port.
+func isHost(text string) bool {
+	parsed, err := url.Parse("http://" + text)
+	return err == nil && parsed.Hostname() != "" && parsed.User == nil && parsed.Host == text
+}
+
+// ReadRegular reads a file that the user names. A pipe may have no writer, and
+// reading it would never end, so only a pipe that the shell has made for this
+// process is read.
 func ReadRegular(name string) ([]byte, error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -163,3 +170,16 @@ func (t *texts) Replace(all []string) error {
 
 // GetSlice returns all texts.
 func (t *texts) GetSlice() []string { return *t }
+
+// helmSet returns the values of flags that charts take as Helm does.
+func (p *ProjectFlags) helmSet() (out []spec.HelmSet) {
+	for _, group := range []struct {
+		flag string
+		args []string
+	}{{"--set", p.set}, {"--set-string", p.setString}, {"--set-json", p.setJSON}, {"--set-file", p.setFile}} {
+		for _, arg := range group.args {
+			out = append(out, spec.HelmSet{Flag: group.flag, Text: arg})
+		}
+	}
+	return out
+}

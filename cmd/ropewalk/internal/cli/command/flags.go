@@ -65,28 +65,28 @@ func checkOutput(f *pflag.FlagSet) error {
 	if out == nil || out.Shorthand != "o" {
 		return nil
 	}
-	given := out.Value.String()
+	value := out.Value.String()
 	words := []string{"yaml", "json"}
 	chosen := ""
 	hint := ""
 	if format := f.Lookup("format"); format != nil {
-		own := strings.Split(format.Value.Type(), "|") // as that of a Choice is
-		words = append(words, own...)
-		if slices.Contains(own, given) {
-			hint = "--format " + given + ", or "
+		formats := strings.Split(format.Value.Type(), "|") // the type of a Choice lists its words
+		words = append(words, formats...)
+		if slices.Contains(formats, value) {
+			hint = "--format " + value + ", or "
 		}
 		if format.Changed {
 			chosen = format.Value.String()
 		}
 	}
-	if !slices.Contains(words, given) || given == chosen {
+	if !slices.Contains(words, value) || value == chosen {
 		return nil
 	}
 	what := "folder"
 	if name, _ := pflag.UnquoteUsage(out); name == "FILE" {
 		what = "file"
 	}
-	return Usagef("write "+hint+"-o ./"+given+" for a "+what+" of that name", "-o names a %s, and %q is a format", what, given)
+	return Usagef("write "+hint+"-o ./"+value+" for a "+what+" of that name", "-o names a %s, and %q is a format", what, value)
 }
 
 // FlagError names the flag that an unknown one may have meant.
@@ -99,7 +99,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 		return err
 	}
 	err = errors.New(printable.Line(err.Error()))
-	if name := unknown.GetSpecifiedName(); name == "t" || name == "tag" || name == "tags" || name == "inject" {
+	if slices.Contains([]string{"t", "tag", "tags", "inject"}, unknown.GetSpecifiedName()) {
 		return fmt.Errorf("%w: CUE tags go under spec.tags of a Transform", err)
 	}
 	var known []string
@@ -108,11 +108,13 @@ func FlagError(cmd *cobra.Command, err error) error {
 			known = append(known, f.Name)
 		}
 	})
-	// A name that goes on is the flag itself: --environment, --env.
+
+	// A name that begins with a flag means this flag: --env for --environment.
 	best, ok := object.Nearest(unknown.GetSpecifiedName(), known)
-	for _, k := range known {
-		if rest := unknown.GetSpecifiedName(); !ok && len(k) > 2 && strings.HasPrefix(rest, k) {
-			best, ok = k, true
+	for _, name := range known {
+		begins := len(name) > 2 && strings.HasPrefix(unknown.GetSpecifiedName(), name)
+		if !ok && begins {
+			best, ok = name, true
 		}
 	}
 	if !ok {
@@ -206,7 +208,12 @@ func (l *LimitFlags) Evaluator() (evaluate.Evaluator, func(), error) {
 		return nil, nil, err
 	}
 	limits := l.Limits()
-	options := worker.Options{Size: l.workers, Schemas: process.EvaluateOptions().Schemas, Memory: limits.Memory, Timeout: limits.Timeout}
+	options := worker.Options{
+		Size:    l.workers,
+		Schemas: process.EvaluateOptions().Schemas,
+		Memory:  limits.Memory,
+		Timeout: limits.Timeout,
+	}
 	pool, err := worker.NewPool(options) // It starts no process yet.
 	if err != nil {
 		return nil, nil, &EnvironmentError{Err: err}
@@ -216,8 +223,11 @@ func (l *LimitFlags) Evaluator() (evaluate.Evaluator, func(), error) {
 		evaluator.Next = inprocess.New(process.EvaluateOptions())
 		evaluator.Foreign = pool
 	}
-	// What a worker says when it ends is of no use any more.
-	return evaluator, func() { _, _ = evaluator.Close(), pool.Close() }, nil
+	closer := func() { // Errors of a worker that ends are of no use any more.
+		_ = evaluator.Close()
+		_ = pool.Close()
+	}
+	return evaluator, closer, nil
 }
 
 // completeEnvironments returns the environments of the project among the arguments, or in this

@@ -32,7 +32,7 @@ func group(f *pflag.FlagSet, heading string, names ...string) {
 	}
 }
 
-// usual are flags that -h lists beside those of the command itself.
+// usual lists the flags that -h prints beside the own flags of a command.
 var usual = []string{"env", "values", "set", "namespace", "dialect"} //nolint:gochecknoglobals // a constant
 
 // Help makes cmd, and all commands below it, print their help with examples first and with
@@ -104,17 +104,17 @@ func writeCommands(out io.Writer, c *cobra.Command) {
 	}
 }
 
-// writeFlags lists the flags of c, its own ones first. A group of commands that has none but
-// --help lists none.
+// writeFlags lists the flags of c, its own flags first. A group of commands whose only flag is --help
+// lists no flags.
 func writeFlags(out io.Writer, c *cobra.Command) {
-	// A group without flags of its own lists none.
-	own := 0
+	// A group without flags of its own lists no flags.
+	flags := 0
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden && f.Name != "help" && c.InheritedFlags().Lookup(f.Name) == nil {
-			own++
+			flags++
 		}
 	})
-	if own == 0 && c.HasAvailableSubCommands() {
+	if flags == 0 && c.HasAvailableSubCommands() {
 		return
 	}
 	if c.HasAvailableSubCommands() {

@@ -34,7 +34,7 @@ REFERENCE is oci://REGISTRY/REPOSITORY[:TAG|@DIGEST], oci-layout:DIR[:TAG|@DIGES
 directory, or oci-archive:FILE.tar[:TAG|@DIGEST]; the tag is latest where there is none.
 Credentials are those of docker (` + "`docker login`" + `); localhost needs no TLS.`
 
-// RegistryFlags are those of every command that speaks to servers.
+// RegistryFlags are the flags of every command that speaks to servers.
 type RegistryFlags struct {
 	PlainHTTP hosts
 	ca        []string
@@ -51,12 +51,12 @@ func (r *RegistryFlags) AddCA(cmd *cobra.Command) {
 	addTexts(cmd.Flags(), &r.ca, "ca", "", "`FILE` of certificate authorities (PEM) to trust for registries and Git servers,\nbeside those of the system; may be repeated")
 }
 
-// Registries connects to registries as the user does: without TLS to the registry of a laptop too,
-// which is localhost, unless authorities are named.
+// Registries connects to registries as the user does. It speaks to localhost without TLS, unless
+// authorities are named.
 func (r *RegistryFlags) Registries() (*remote.Registries, error) {
 	out := &remote.Registries{
 		Credentials: remote.DockerConfig(dockerConfig()),
-		PlainHTTP:   func(host string) bool { return r.Plain(host) || len(r.ca) == 0 && isLocalhost(host) },
+		PlainHTTP:   func(host string) bool { return r.Plain(host) || (len(r.ca) == 0 && isLocalhost(host)) },
 		Proxy:       http.ProxyFromEnvironment,
 		UserAgent:   "ropewalk/" + process.CurrentRelease().Version,
 	}
@@ -72,7 +72,7 @@ func (r *RegistryFlags) Registries() (*remote.Registries, error) {
 
 // Plain reports whether a host, with its port, is one of --plain-http.
 func (r *RegistryFlags) Plain(host string) bool {
-	return slices.ContainsFunc(r.PlainHTTP, func(given string) bool { return strings.EqualFold(given, host) })
+	return slices.ContainsFunc(r.PlainHTTP, func(plain string) bool { return strings.EqualFold(plain, host) })
 }
 
 // isLocalhost reports whether a host, with its port, is this machine by its usual name.
@@ -120,22 +120,22 @@ func IsArtifact(arg string) bool {
 	return false
 }
 
-// Location is where an artifact is, or will be.
+// Location is the place of an artifact in a registry or a layout.
 type Location struct {
 	artifact.Store
 	// name is the location without tag and digest, with its prefix.
 	name string
-	// Reference is the tag or the digest; given says that the user wrote one.
+	// Reference is the tag or the digest; Given says that the user wrote it.
 	Reference string
 	Given     bool
 	// Repository is the name in its registry, "" for layouts.
 	Repository string
-	// Time is when a push to it happens. A new archive knows none: the same push gives the same
+	// Time is the time of a push. It is zero for a new archive, so that the same push gives the same
 	// bytes.
 	Time time.Time
 	// Close ends the use of the location; an archive is written only then.
 	Close func() error
-	// abandon takes away what was made for work that failed.
+	// abandon removes the layout that was made for work that failed.
 	abandon func(context.Context) error
 }
 
@@ -149,25 +149,25 @@ func (p Location) At(reference string) string {
 
 // Open opens the location that arg names; create makes a layout that is not there.
 func (a *App) Open(ctx context.Context, r *RegistryFlags, arg string, create bool) (Location, error) {
-	at, err := artifact.ParseLocation(arg)
+	location, err := artifact.ParseLocation(arg)
 	if err != nil {
 		return Location{}, &UsageError{Err: err}
 	}
 	p := Location{
-		name: string(at.Kind) + ":" + at.Name, Reference: cmp.Or(at.Digest, at.Tag, "latest"),
-		Given: at.Tag != "" || at.Digest != "", Time: time.Now(), Close: func() error { return nil },
+		name: string(location.Kind) + ":" + location.Name, Reference: cmp.Or(location.Digest, location.Tag, "latest"),
+		Given: location.Tag != "" || location.Digest != "", Time: time.Now(), Close: func() error { return nil },
 		abandon: func(context.Context) error { return nil },
 	}
 
 	// A registry is opened with its first request only.
-	if at.Kind == artifact.Registry {
-		p.name = "oci://" + at.Name
-		p.Repository = at.Name
+	if location.Kind == artifact.Registry {
+		p.name = "oci://" + location.Name
+		p.Repository = location.Name
 		registries, err := r.Registries()
 		if err != nil {
 			return Location{}, err
 		}
-		repository, err := registries.Repository(ctx, at.Name, nil)
+		repository, err := registries.Repository(ctx, location.Name, nil)
 		if err != nil {
 			return Location{}, &UsageError{Err: err}
 		}
@@ -177,13 +177,13 @@ func (a *App) Open(ctx context.Context, r *RegistryFlags, arg string, create boo
 
 	// A layout is opened now, and made if it may be.
 	openLayout := layout.Open
-	if at.Kind == artifact.LayoutFile {
+	if location.Kind == artifact.LayoutFile {
 		openLayout = layout.OpenArchive
-		if _, err := os.Lstat(at.Name); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(location.Name); errors.Is(err, fs.ErrNotExist) {
 			p.Time = time.Time{}
 		}
 	}
-	opened, err := openLayout(at.Name, create)
+	opened, err := openLayout(location.Name, create)
 	if err != nil {
 		return Location{}, layoutError(arg, err)
 	}
@@ -215,19 +215,20 @@ func LocationError(p Location, err error) error {
 	}
 
 	// An error that is explained already stays.
-	var done *EnvironmentError
-	if errors.As(err, &done) {
-		return err // It was of another location, and names that.
+	var explained *EnvironmentError
+	if errors.As(err, &explained) {
+		return err // It is about another location, and names it.
 	}
 
 	// Name the complete reference, unless the error is about the content.
-	own := false
+	ofContent := false
 	for _, is := range []error{
-		artifact.ErrSignature, artifact.ErrDigest, artifact.ErrDamaged, artifact.ErrShape, artifact.ErrLimit, artifact.ErrReference, artifact.ErrBusy,
+		artifact.ErrSignature, artifact.ErrDigest, artifact.ErrDamaged, artifact.ErrShape,
+		artifact.ErrLimit, artifact.ErrReference, artifact.ErrBusy,
 	} {
-		own = own || errors.Is(err, is)
+		ofContent = ofContent || errors.Is(err, is)
 	}
-	if p.Repository != "" && !own {
+	if p.Repository != "" && !ofContent {
 		err = remote.Explain(err, p.At(p.Reference))
 	} else {
 		err = inFull(p, err)
@@ -242,21 +243,21 @@ func LocationError(p Location, err error) error {
 	var plain *source.PlainError
 	switch {
 	case errors.As(err, &plain):
-		hint = "--plain-http " + plain.Host // which may be that of its tokens
+		hint = "--plain-http " + plain.Host // the host of its tokens may be another than the host of the registry
 	case p.Repository != "" && strings.Contains(err.Error(), "signed by an unknown authority"):
 		hint = "--ca FILE"
 	}
 	return &EnvironmentError{Err: err, Hint: hint}
 }
 
-// RegistryError returns what went wrong at a location of a registry, as users read it.
-func RegistryError(at artifact.Location, err error) error {
-	p := Location{name: "oci://" + at.Name, Repository: at.Name, Reference: at.Reference()}
+// RegistryError explains an error at a location of a registry to users.
+func RegistryError(location artifact.Location, err error) error {
+	p := Location{name: "oci://" + location.Name, Repository: location.Name, Reference: location.Reference()}
 	return LocationError(p, err)
 }
 
-// inFull returns an error that names the complete reference of a location, and not the tag or the
-// digest alone.
+// inFull returns an error that names the complete reference of a location, and not only the tag or the
+// digest.
 func inFull(p Location, err error) error {
 	text := err.Error()
 	full := p.At(p.Reference)
@@ -311,12 +312,12 @@ func (a *App) WithLocation(
 
 // splitRepository takes the tag or the digest off an OCI reference.
 func splitRepository(ref string) (repository, reference string) {
-	if at := strings.LastIndex(ref, "@sha256:"); at >= 0 { // Any other @ is of credentials, which are refused.
-		return ref[:at], ref[at+1:]
+	if i := strings.LastIndex(ref, "@sha256:"); i >= 0 { // Any other @ ends credentials, which are refused.
+		return ref[:i], ref[i+1:]
 	}
 	slash := strings.LastIndexByte(ref, '/')
 	colon := strings.LastIndexByte(ref, ':')
-	// A colon before the last slash is that of a port or a scheme.
+	// A colon before the last slash belongs to a port or a scheme.
 	if colon > slash {
 		return ref[:colon], ref[colon+1:]
 	}

@@ -18,7 +18,7 @@ const (
 	progressEvery = 100 * time.Millisecond
 )
 
-// Progress is one line on a terminal that says how far a run is. A nil one shows
+// Progress is a line on a terminal that says how far a run is. A nil Progress shows
 // nothing. It is safe for concurrent use.
 type Progress struct {
 	out   io.Writer
@@ -34,8 +34,8 @@ type Progress struct {
 	done  bool
 }
 
-// NewProgress returns a line on s about what a verb says, such as pulling. It returns nil if s is
-// not a terminal.
+// NewProgress returns a line on s that begins with a verb, such as pulling. It returns nil if s is not
+// a terminal.
 func NewProgress(s Streams, verb string) *Progress {
 	if s.Width == 0 {
 		return nil
@@ -43,24 +43,24 @@ func NewProgress(s Streams, verb string) *Progress {
 	return &Progress{out: s.Err, verb: verb, width: s.Width, now: time.Now, start: time.Now()}
 }
 
-// Specs reports that done specs of all are evaluated; calls may be out of order.
-func (p *Progress) Specs(done, all int) {
+// Specs reports that done of total specs are evaluated; calls may be out of order.
+func (p *Progress) Specs(done, total int) {
 	if p == nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.show(all >= progressSpecs, func(time.Duration) string { return fmt.Sprintf("%s %d of %d specs", p.verb, done, all) })
+	p.show(total >= progressSpecs, func(time.Duration) string { return fmt.Sprintf("%s %d of %d specs", p.verb, done, total) })
 }
 
-// Bytes reports that more bytes were transferred.
-func (p *Progress) Bytes(more int64) {
+// Bytes reports that n further bytes were transferred.
+func (p *Progress) Bytes(n int64) {
 	if p == nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.bytes += more
+	p.bytes += n
 	p.show(false, func(took time.Duration) string {
 		return fmt.Sprintf("%s %s, %s/s", p.verb, BytesText(p.bytes), BytesText(int64(float64(p.bytes)/took.Seconds())))
 	})
@@ -82,7 +82,8 @@ func (p *Progress) Say(what string) {
 func (p *Progress) show(soon bool, line func(took time.Duration) string) {
 	now := p.now()
 	took := now.Sub(p.start)
-	if p.done || now.Sub(p.last) < progressEvery || !soon && took < progressAfter {
+	tooEarly := !soon && took < progressAfter
+	if p.done || tooEarly || now.Sub(p.last) < progressEvery {
 		return
 	}
 	p.last = now

@@ -30,7 +30,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// ProjectFlags are those of every command that renders.
+// ProjectFlags are the flags of every command that renders.
 type ProjectFlags struct {
 	dialect     Choice
 	Environment string
@@ -62,10 +62,10 @@ type ProjectFlags struct {
 	Sources SourceFlags
 	// AllowEmpty accepts a render without objects.
 	AllowEmpty bool
-	// Shared evaluates instead of an evaluator for each render; nil shares none.
+	// Shared evaluates all renders; nil starts an evaluator for each.
 	Shared evaluate.Evaluator
-	// LocalSources are what the Transform of a cluster names; unfit refuses what its manifest says,
-	// and is nil for commands without them.
+	// LocalSources replace sources in a cluster. unfit refuses flags for fields of the manifest of a
+	// Transform; it is nil for commands that take no such manifest.
 	LocalSources []string
 	unfit        func() error
 	UnitFlags
@@ -99,7 +99,7 @@ SPEC:helm.values.NAME=VALUE for a document.`
 
 // Add adds the flags to a command.
 func (p *ProjectFlags) Add(cmd *cobra.Command) {
-	// What is rendered, and over what it is laid.
+	// The environment, and values for the input.
 	p.dialect = Choice{Words: dialect.Names()}
 	p.dialect.Add(cmd, "dialect", "engine to order and write for (default that of the project, or plain)")
 	f := cmd.Flags()
@@ -164,7 +164,7 @@ func (p *ProjectFlags) AddLocalSources(cmd *cobra.Command) {
 }
 
 // findTransform returns the Transform of a cluster that the only path names, with its local
-// sources. It returns nil for anything else. What it reads of standard input is put back.
+// sources. It returns nil for anything else. Standard input can be read again afterwards.
 func (p *ProjectFlags) findTransform(files fs.FS, paths []string, stdin *io.Reader) (*manifest.Manifest, manifest.Sources, error) {
 	if p.unfit == nil {
 		return nil, nil, nil
@@ -175,12 +175,12 @@ func (p *ProjectFlags) findTransform(files fs.FS, paths []string, stdin *io.Read
 	if err != nil {
 		return nil, nil, Usagef("", "--local-sources %w", err)
 	}
-	var own *manifest.Manifest
+	var transform *manifest.Manifest
 	if len(paths) == 1 {
 		name, data := paths[0], readText(paths[0])
 		switch {
 		case files != nil:
-			data, _ = fs.ReadFile(files, paths[0]) // a folder is none
+			data, _ = fs.ReadFile(files, paths[0]) // a folder has no text
 		case name == "-" && *stdin != nil:
 			name = project.StdinName
 			data, err = io.ReadAll(io.LimitReader(*stdin, spec.MaxFile+1))
@@ -193,7 +193,7 @@ func (p *ProjectFlags) findTransform(files fs.FS, paths []string, stdin *io.Read
 			}
 			*stdin = io.MultiReader(bytes.NewReader(data), *stdin)
 		}
-		own, err = manifest.Find(spec.File{Name: name, Data: data}, len(sources) > 0)
+		transform, err = manifest.Find(spec.File{Name: name, Data: data}, len(sources) > 0)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -201,12 +201,12 @@ func (p *ProjectFlags) findTransform(files fs.FS, paths []string, stdin *io.Read
 
 	// A Transform brings its options in its manifest, and nothing else has local sources.
 	switch {
-	case own != nil:
+	case transform != nil:
 		err = p.unfit()
 	case len(sources) > 0:
 		err = Usagef("pass the file that holds it, or - for standard input, and nothing else", "--local-sources is for the manifest of a Transform, and %q is none", strings.Join(paths, " "))
 	}
-	return own, sources, err
+	return transform, sources, err
 }
 
 // Named returns the flags with another --name.
@@ -215,9 +215,9 @@ func (p ProjectFlags) Named(name string) *ProjectFlags {
 	return &p
 }
 
-// Options returns what host is to load for the paths.
+// Options returns the options of the host for the paths.
 func (p *ProjectFlags) Options(a *App, paths []string) (host.Options, error) {
-	// Check what the flags say before any file is read.
+	// Check the flags before any file is read.
 	if err := p.Check(); err != nil {
 		return host.Options{}, err
 	}
@@ -259,49 +259,38 @@ func (p *ProjectFlags) Options(a *App, paths []string) (host.Options, error) {
 	}, nil
 }
 
-// helmSet returns the values of flags that charts take as Helm does.
-func (p *ProjectFlags) helmSet() (out []spec.HelmSet) {
-	for _, given := range []struct {
-		flag string
-		args []string
-	}{{"--set", p.set}, {"--set-string", p.setString}, {"--set-json", p.setJSON}, {"--set-file", p.setFile}} {
-		for _, arg := range given.args {
-			out = append(out, spec.HelmSet{Flag: given.flag, Text: arg})
-		}
-	}
-	return out
-}
-
-// Rendered is a render with what it was made of.
+// Rendered is a render with the project that it was made of.
 type Rendered struct {
 	host.Loaded
 	render.Result
 	Evaluator evaluate.Evaluator
-	// Paths are those that the user gave.
+	// Paths are the arguments of the user.
 	Paths []string
 	Close func()
-	// transform is the Transform of a cluster that was rendered, and unit the unit of Argo CD or Flux;
-	// nil where it was none.
+	// transform is the Transform of a cluster that was rendered, or nil. unit is the unit of Argo CD or
+	// Flux that was rendered, or nil.
 	transform *manifest.Manifest
 	unit      *Unit
 }
 
-// Place returns the position where the user wrote what a position of the request is of.
+// Place returns the position in the files of the user for a position of the request.
 func (r Rendered) Place(pos object.Pos) object.Pos { return r.unit.Place(r.transform.Pos(pos)) }
 
 // Render loads and renders the project at paths. The caller closes the result, unless there is an
-// error. A render without objects is an error unless it is allowed, and a
-// warning of a unit.
+// error. A render without objects is an error unless it is allowed, and a warning for a unit.
 func (a *App) Render(ctx context.Context, p *ProjectFlags, paths []string) (Rendered, error) {
 	r, err := a.RenderFS(ctx, p, nil, paths)
-	if err != nil || len(r.Plan.Graph.Nodes) > 0 || p.AllowEmpty || r.transform.AllowEmpty() {
+	if err != nil || len(r.Plan.Graph.Nodes) > 0 {
 		return r, err
+	}
+	if p.AllowEmpty || r.transform.AllowEmpty() {
+		return r, nil
 	}
 	nothing := &object.Error{
 		Stage: object.StageEmit, Err: errors.New("nothing was rendered, and an engine that prunes would delete what was there"),
 		Hint: "add --allow-empty if that is meant",
 	}
-	if r.unit != nil { // An engine takes it, as a kustomization of which all is commented out.
+	if r.unit != nil { // An engine accepts it, such as a kustomization whose resources are commented out.
 		nothing.Severity = object.SeverityWarning
 		r.Warnings = append(r.Warnings, r.unit.Explained(object.Errors{nothing})...)
 		return r, nil
@@ -322,7 +311,7 @@ func (a *App) RenderFS(ctx context.Context, p *ProjectFlags, files fs.FS, paths 
 	if err != nil {
 		return Rendered{}, err
 	}
-	own, sources, err := p.findTransform(files, paths, &opts.Stdin)
+	transform, sources, err := p.findTransform(files, paths, &opts.Stdin)
 	if err != nil {
 		return Rendered{}, err
 	}
@@ -335,7 +324,7 @@ func (a *App) RenderFS(ctx context.Context, p *ProjectFlags, files fs.FS, paths 
 	opts.FS = files
 	opts.Evaluator = evaluator
 	begin := time.Now()
-	loaded, err := a.load(ctx, p, opts, own, sources)
+	loaded, err := a.load(ctx, p, opts, transform, sources)
 	a.Texts = loaded.Texts
 	if err != nil {
 		closer()
@@ -343,18 +332,18 @@ func (a *App) RenderFS(ctx context.Context, p *ProjectFlags, files fs.FS, paths 
 	}
 	a.noteTime(begin, "read %s, and the modules and files of them", printable.Count(len(loaded.Request.Specs), "spec"))
 
-	// Render it, where the user wrote it.
+	// Render it, with positions in the files of the user.
 	result, err := a.renderLoaded(ctx, &loaded, evaluator)
 	if err != nil {
 		closer()
-		return Rendered{Loaded: loaded}, a.hintUnits(ctx, p, own.Explain(err), files, paths)
+		return Rendered{Loaded: loaded}, a.hintUnits(ctx, p, transform.Explain(err), files, paths)
 	}
-	out := Rendered{Loaded: loaded, Result: result, Evaluator: evaluator, Paths: paths, Close: closer, transform: own}
+	out := Rendered{Loaded: loaded, Result: result, Evaluator: evaluator, Paths: paths, Close: closer, transform: transform}
 	out.moveToTransform()
 	return out, nil
 }
 
-// renderLoaded renders what was loaded, with progress on a terminal, and reports what was rendered.
+// renderLoaded renders a loaded project, with progress on a terminal, and reports the sources.
 func (a *App) renderLoaded(ctx context.Context, loaded *host.Loaded, evaluator evaluate.Evaluator) (render.Result, error) {
 	begin := time.Now()
 	bar := NewProgress(a.Streams, "rendering")
@@ -381,26 +370,28 @@ func (a *App) LoadFS(ctx context.Context, p *ProjectFlags, files fs.FS, path str
 	return a.load(ctx, p, opts, nil, nil)
 }
 
-// load loads a request that is ready to be rendered. It loads the Transform own of a cluster unless
-// that is nil.
-func (a *App) load(ctx context.Context, p *ProjectFlags, opts host.Options, own *manifest.Manifest, sources manifest.Sources) (loaded host.Loaded, err error) {
+// load loads a request that is ready to be rendered: from a Transform of a cluster, or from opts if
+// transform is nil.
+func (a *App) load(
+	ctx context.Context, p *ProjectFlags, opts host.Options, transform *manifest.Manifest, sources manifest.Sources,
+) (loaded host.Loaded, err error) {
 	// A broken file of a fetcher does not hide the mistakes of the specs.
 	var broken object.Errors
 	connect := func(opts host.Options) (host.Host, error) {
 		h, err := a.Connect(&p.Sources, opts.FS, opts.Args, nil)
-		wrong, ok := Broken(err)
+		mistakes, ok := Broken(err)
 		if ok {
-			broken, err = wrong, nil
+			broken, err = mistakes, nil
 		}
 		return h, err
 	}
 
 	// Load the Transform, or the specs.
-	if own != nil {
-		for _, note := range own.Notes() {
+	if transform != nil {
+		for _, note := range transform.Notes() {
 			a.Note("ropewalk: %s\n", note)
 		}
-		loaded, err = own.Load(ctx, manifest.Options{Host: opts, FS: opts.FS, Sources: sources, Strict: p.Strict, Connect: connect})
+		loaded, err = transform.Load(ctx, manifest.Options{Host: opts, FS: opts.FS, Sources: sources, Strict: p.Strict, Connect: connect})
 	} else if h, failed := connect(opts); failed != nil {
 		return host.Loaded{}, failed
 	} else {
@@ -428,19 +419,19 @@ func (a *App) load(ctx context.Context, p *ProjectFlags, opts host.Options, own 
 
 // refuseUnused refuses flags for a folder that is a spec itself if no spec takes them.
 func (p *ProjectFlags) refuseUnused(req render.Request) error {
-	some := func(f func(evaluate.Request) bool) bool {
+	anySpec := func(f func(evaluate.Request) bool) bool {
 		return req.Mistakes.Err() != nil || slices.ContainsFunc(req.Specs, func(s render.Spec) bool { return f(s.Evaluate) })
 	}
-	if p.name != "" && !some(func(e evaluate.Request) bool { return e.Spec == p.name }) {
+	if p.name != "" && !anySpec(func(e evaluate.Request) bool { return e.Spec == p.name }) {
 		return Usagef("", "--name %s is for a folder that is a spec itself: the specs here have names of their own", p.name)
 	}
-	if len(p.expressions) > 0 && !some(func(e evaluate.Request) bool { return len(e.Expressions) > 0 }) {
+	if len(p.expressions) > 0 && !anySpec(func(e evaluate.Request) bool { return len(e.Expressions) > 0 }) {
 		return Usagef("use --spec or -l for some of the objects", "--expression is for the folder of a plain CUE package, and there is none here")
 	}
 	return nil
 }
 
-// Evaluator returns the shared evaluator, or else that of [LimitFlags].
+// Evaluator returns the shared evaluator, or an evaluator of [LimitFlags].
 func (p *ProjectFlags) Evaluator() (evaluate.Evaluator, func(), error) {
 	if p.Shared != nil {
 		return p.Shared, func() {}, nil

@@ -34,11 +34,11 @@ func (r *Recursive) Add(cmd *cobra.Command, usage string) {
 
 // Below is a project below a path that a user gave, or a unit of Argo CD or Flux.
 type Below struct {
-	// Path is where it is, and Rel that below the path of the user, with slashes.
+	// Path leads to it, and Rel is its path below the path of the user, with slashes.
 	Path, Rel string
 	// Optional is a path that is no project itself, and may hold nothing but projects.
 	Optional bool
-	// Unit is what Argo CD or Flux apply at once; nil for a project. Its Path is its name, and Rel a
+	// Unit is a unit of Argo CD or Flux; nil for a project. Path is then the name of the unit, and Rel a
 	// folder that no other unit has.
 	Unit *Unit
 }
@@ -50,37 +50,37 @@ func (r Recursive) Projects(paths []string) ([]Below, error) {
 		paths = []string{"."}
 	}
 	var out []Below
-	for _, at := range paths {
-		if at == "-" {
+	for _, root := range paths {
+		if root == "-" {
 			return nil, Usagef("name a folder", "--recursive looks for projects in folders, and - is standard input")
 		}
-		if info, err := os.Stat(at); err != nil || !info.IsDir() { // What is wrong with it is said when it is read.
-			out = append(out, Below{Path: at, Rel: "."})
+		if info, err := os.Stat(root); err != nil || !info.IsDir() { // Its error is reported when it is read.
+			out = append(out, Below{Path: root, Rel: "."})
 			continue
 		}
-		dirs, err := project.Projects(os.DirFS(at), ".")
+		dirs, err := project.Projects(os.DirFS(root), ".")
 		if err != nil {
 			return nil, &EnvironmentError{Err: err}
 		}
 		if !slices.Contains(dirs, ".") {
-			out = append(out, Below{Path: at, Rel: ".", Optional: len(dirs) > 0})
+			out = append(out, Below{Path: root, Rel: ".", Optional: len(dirs) > 0})
 		}
 		for _, dir := range dirs {
-			out = append(out, Below{Path: filepath.Join(at, filepath.FromSlash(dir)), Rel: dir})
+			out = append(out, Below{Path: filepath.Join(root, filepath.FromSlash(dir)), Rel: dir})
 		}
 	}
 	return out, nil
 }
 
-// Each calls do for paths: for all at once if found is nil, and else for each of those that were found
-// on its own. The texts that were read stay for excerpts.
-func (a *App) Each(found []Below, paths []string, do func(Below, []string) error) error {
-	if found == nil {
+// Each calls do for all paths at once if items is nil, and otherwise for each item on its own. The
+// texts that were read stay for excerpts.
+func (a *App) Each(items []Below, paths []string, do func(Below, []string) error) error {
+	if items == nil {
 		return do(Below{}, paths)
 	}
 	texts := map[string][]byte{}
-	for _, at := range found {
-		if err := do(at, []string{at.Path}); err != nil {
+	for _, item := range items {
+		if err := do(item, []string{item.Path}); err != nil {
 			return err
 		}
 		maps.Copy(texts, a.Texts)
@@ -90,32 +90,32 @@ func (a *App) Each(found []Below, paths []string, do func(Below, []string) error
 }
 
 // EachApart calls do like [App.Each] for work that writes files by the names of projects, which
-// must differ. The mistakes of one project do not stop the others, so that the mistakes of all are
-// reported at once. Of a unit, that a server does not answer is one too.
-func (a *App) EachApart(found []Below, paths []string, do func(Below, []string) error) error {
-	if err := Apart(found); err != nil {
+// must differ. Mistakes of a project do not stop the others, so that the mistakes of all are reported
+// at once. A server that gives no answer for a unit counts as a mistake of the unit.
+func (a *App) EachApart(items []Below, paths []string, do func(Below, []string) error) error {
+	if err := Apart(items); err != nil {
 		return err
 	}
-	var all object.Errors
-	err := a.Each(found, paths, func(at Below, paths []string) error {
-		err := do(at, paths)
-		mistakes, ok := at.mistakes(err)
-		if found == nil || !ok {
+	var failures object.Errors
+	err := a.Each(items, paths, func(item Below, paths []string) error {
+		err := do(item, paths)
+		mistakes, ok := item.mistakes(err)
+		if items == nil || !ok {
 			return err
 		}
-		if at.Holds(mistakes) {
-			all = append(all, mistakes...)
+		if item.Holds(mistakes) {
+			failures = append(failures, mistakes...)
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return all.Err()
+	return failures.Err()
 }
 
 // mistakes returns the mistakes of an error that do not stop others. Units have servers of their own,
-// and what one of these does not give is a mistake of one unit.
+// so an error of a server is a mistake of its unit.
 func (b Below) mistakes(err error) (object.Errors, bool) {
 	if b.Unit != nil {
 		return UnitMistakes(err)
@@ -123,40 +123,43 @@ func (b Below) mistakes(err error) (object.Errors, bool) {
 	return IsFindings(err)
 }
 
-// Apart reports two projects, or units, that would be written to one place.
-func Apart(found []Below) error {
+// Apart reports two projects, or units, that would be written to the same folder.
+func Apart(items []Below) error {
 	first := map[string]string{}
-	for _, at := range found {
-		if other, ok := first[at.Name()]; ok {
-			return Usagef("name one of them alone in a call of its own", "%s and %s would both be written to %s", other, at.Path, at.Name())
+	for _, item := range items {
+		if other, ok := first[item.Name()]; ok {
+			hint := "name one of them alone in a call of its own"
+			return Usagef(hint, "%s and %s would both be written to %s", other, item.Path, item.Name())
 		}
-		first[at.Name()] = at.Path
+		first[item.Name()] = item.Path
 	}
 	return nil
 }
 
-// Beside reports a project that would be written into the folder of another one: a folder that is
+// Beside reports a project that would be written into the folder of another project: a folder that is
 // written is replaced as a whole.
-func Beside(found []Below) error {
+func Beside(items []Below) error {
 	places := map[string]string{}
-	for _, p := range found {
+	for _, p := range items {
 		if !p.Optional {
 			places[filepath.ToSlash(p.Name())] = p.Path
 		}
 	}
-	for _, p := range found {
+	for _, p := range items {
 		name := filepath.ToSlash(p.Name())
 		for above := path.Dir(name); above != "." && !p.Optional; above = path.Dir(above) {
 			if other, ok := places[above]; ok {
-				return Usagef("name it in a call of its own, with another folder to write", "%s is below %s, and what is written of the one would be in that of the other", p.Path, other)
+				hint := "name it in a call of its own, with another folder to write"
+				text := "%s is below %s, and what is written of the one would be in that of the other"
+				return Usagef(hint, text, p.Path, other)
 			}
 		}
 	}
 	return nil
 }
 
-// Name returns the folder that a project is written to, below one for all: the place of the project
-// below the path of the user, or the name of that path.
+// Name returns the folder that a project is written to, below the folder of the output: the path of
+// the project below the path of the user, or the name of this path.
 func (b Below) Name() string {
 	if b.Rel != "." {
 		return filepath.FromSlash(b.Rel)
@@ -176,36 +179,38 @@ func (b Below) Folder() string {
 	return b.Path
 }
 
-// Holds reports whether there is something at b, by the mistakes found there. A mistake of a folder
-// without specs in the options, such as an environment that it does not have, does not count, and a
-// bundle.cue that it does not read is a project of its own.
+// Holds reports whether b holds specs, by the mistakes that were found in it. Some mistakes do not
+// count: an option that does not fit a folder without specs, such as its environment, and a bundle.cue
+// that is not read, which is a project of its own.
 func (b Below) Holds(mistakes object.Errors) bool {
-	none := func(e *object.Error) bool { return errors.Is(e, project.ErrNoSpec) || errors.Is(e, host.ErrNoSpec) }
-	empty := slices.ContainsFunc(mistakes, none)
-	own := func(e *object.Error) bool {
+	hasNoSpec := func(e *object.Error) bool { return errors.Is(e, project.ErrNoSpec) || errors.Is(e, host.ErrNoSpec) }
+	noSpec := slices.ContainsFunc(mistakes, hasNoSpec)
+	isBundle := func(e *object.Error) bool {
 		return errors.Is(e, project.ErrUnreadBundle) && project.IsBundleFile(e.Pos.File)
 	}
-	return !b.Optional || len(mistakes) == 0 || slices.ContainsFunc(mistakes, func(e *object.Error) bool {
-		return !none(e) && !own(e) && (!empty || !strings.HasPrefix(e.Pos.File, "-"))
-	})
+	counts := func(e *object.Error) bool {
+		isOption := strings.HasPrefix(e.Pos.File, "-")
+		return !hasNoSpec(e) && !isBundle(e) && !(noSpec && isOption)
+	}
+	return !b.Optional || len(mistakes) == 0 || slices.ContainsFunc(mistakes, counts)
 }
 
 // Unit is a unit of Argo CD or Flux with the files of its repository.
 type Unit struct {
 	gitops.Unit
 	Files fs.FS
-	// Flags are those for the files.
+	// Flags are the flags for the files.
 	Flags *ProjectFlags
 	// Shown returns the path of a file of the repository as seen from the working directory; nil is the
 	// path itself.
 	Shown func(file string) string
 }
 
-// UnitFlags are those of commands that take units of Argo CD or Flux.
+// UnitFlags are the flags of commands that take units of Argo CD or Flux.
 type UnitFlags struct {
 	// UnitName is the only unit to take; "" takes all.
 	UnitName string
-	// RepositoryURLs are those by which objects name the repository.
+	// RepositoryURLs are the URLs by which objects name the repository.
 	RepositoryURLs []string
 	unit           *Unit
 	taken          bool
@@ -220,36 +225,35 @@ func (u *UnitFlags) AddUnits(cmd *cobra.Command) {
 	u.AddRepositoryURL(cmd)
 }
 
-// AddRepositoryURL adds the flag that says which sources of units are the repository.
+// AddRepositoryURL adds the flag for URLs of sources that mean the repository itself.
 func (u *UnitFlags) AddRepositoryURL(cmd *cobra.Command) {
 	f := cmd.Flags()
 	addTexts(f, &u.RepositoryURLs, "repository-url", "", "`URL` by which Applications and GitRepositories name this repository, beside those of its\nremotes; may be repeated")
 	group(f, groupSources, "repository-url")
 }
 
-// Flags returns the flags for a project or a unit among those that were found. Folders for sources
-// are for units alone.
+// Flags returns the flags for b. Only units have folders for sources.
 func (b Below) Flags(flags ProjectFlags) *ProjectFlags {
 	switch {
 	case b.Unit != nil:
-		own := *b.Unit.Flags
-		own.unit = b.Unit
-		own.SkipSchemas = flags.SkipSchemas
-		return &own
+		unitFlags := *b.Unit.Flags
+		unitFlags.unit = b.Unit
+		unitFlags.SkipSchemas = flags.SkipSchemas
+		return &unitFlags
 	case b.Path != "":
 		flags.LocalSources = nil
 	}
 	return &flags
 }
 
-// UnitMistakes returns the mistakes that err has of a unit, also those of servers. The result ok is
+// UnitMistakes returns the mistakes of a unit in err, with the errors of servers. The result ok is
 // false for a mistake on the command line, and for an error of another kind.
 func UnitMistakes(err error) (mistakes object.Errors, ok bool) {
 	ok = errors.As(err, &mistakes) && mistakesCode(mistakes) != Usage
 	return mistakes, ok
 }
 
-// LoadUnit loads a unit of Argo CD or Flux, of the files of its repository.
+// LoadUnit loads a unit of Argo CD or Flux from the files of its repository.
 func (a *App) LoadUnit(ctx context.Context, p *ProjectFlags, files fs.FS, u gitops.Unit) (host.Loaded, error) {
 	opts, err := p.Options(a, nil)
 	if err == nil {
@@ -264,10 +268,10 @@ func (a *App) LoadUnit(ctx context.Context, p *ProjectFlags, files fs.FS, u gito
 	return loaded, err
 }
 
-// renderUnit renders a unit. The flags have an evaluator that is shared.
+// renderUnit renders a unit with the shared evaluator of the flags.
 func (a *App) renderUnit(ctx context.Context, p *ProjectFlags, u *Unit) (Rendered, error) {
-	// A unit that the expansion could not load is loaded again for all of its mistakes, but not if a
-	// server would be waited for again.
+	// A unit that the expansion could not load is loaded again for all of its mistakes, unless its
+	// server gave no answer.
 	known := u.Problem != nil && (len(u.Components) == 0 || IsSystem(u.Problem.Err))
 	if known {
 		return Rendered{}, u.explain(object.Errors{u.Problem})
@@ -281,7 +285,7 @@ func (a *App) renderUnit(ctx context.Context, p *ProjectFlags, u *Unit) (Rendere
 		return Rendered{Loaded: loaded}, u.explain(err)
 	}
 
-	// Render it, where the user wrote it.
+	// Render it, with positions in the files of the user.
 	result, err := a.renderLoaded(ctx, &loaded, p.Shared)
 	if err != nil {
 		return Rendered{Loaded: loaded}, u.explain(err)
@@ -297,16 +301,16 @@ func (a *App) renderUnit(ctx context.Context, p *ProjectFlags, u *Unit) (Rendere
 
 // Raised returns warnings as errors, for --strict.
 func Raised(warnings object.Errors) object.Errors {
-	out := make(object.Errors, len(warnings))
+	errs := make(object.Errors, len(warnings))
 	for i, w := range warnings {
 		raised := *w
 		raised.Severity = object.SeverityError
-		out[i] = &raised
+		errs[i] = &raised
 	}
-	return out
+	return errs
 }
 
-// explain returns the mistakes of err with the name of the unit, where the user wrote them.
+// explain returns the mistakes of err with the name of the unit, at positions in the files of the user.
 func (u *Unit) explain(err error) error {
 	var mistakes object.Errors
 	if !errors.As(err, &mistakes) {
@@ -315,9 +319,9 @@ func (u *Unit) explain(err error) error {
 	return u.Explained(mistakes)
 }
 
-// Explained returns mistakes with the name of the unit, where the user wrote them. One of an object has a
-// note with the place of the unit, and one without a place is at that of the unit. If u is nil, the
-// mistakes stay as they are.
+// Explained returns mistakes with the name of the unit and with positions in the files of the user. A
+// mistake without a position gets the position of the unit. If u is nil, the mistakes stay as they
+// are.
 func (u *Unit) Explained(mistakes object.Errors) object.Errors {
 	if u == nil {
 		return mistakes
@@ -350,23 +354,23 @@ func (u *Unit) Place(pos object.Pos) object.Pos {
 	return pos
 }
 
-// hintUnits tells a user that the folder that cannot be rendered has units, which are rendered on their
-// own.
+// hintUnits adds a hint to the error of a folder that has units: they are rendered on their own.
 func (a *App) hintUnits(ctx context.Context, p *ProjectFlags, err error, files fs.FS, paths []string) error {
-	at := "."
+	folder := "."
 	if len(paths) == 1 {
-		at = paths[0]
+		folder = paths[0]
 	}
 	var mistakes object.Errors
-	_, none := os.Stat(filepath.Join(at, spec.ProjectFile))
-	isPlain := errors.As(err, &mistakes) && len(paths) <= 1 && none != nil
+	_, noProject := os.Stat(filepath.Join(folder, spec.ProjectFile))
+	isPlain := errors.As(err, &mistakes) && len(paths) <= 1 && noProject != nil
 	if !p.taken || !isPlain || files != nil {
 		return err
 	}
-	kinds := gitops.Repository{FS: os.DirFS(at), Dir: "."}.Kinds(ctx)
+	kinds := gitops.Repository{FS: os.DirFS(folder), Dir: "."}.Kinds(ctx)
 	hint := "this folder has " + strings.Join(kinds, " and ") + ": use -r"
 	if len(kinds) == 0 {
-		hint = "create a project with ropewalk init; -r finds Applications, ApplicationSets, Kustomizations and HelmReleases in YAML files and in charts, and there is none"
+		hint = "create a project with ropewalk init; -r finds Applications, ApplicationSets, Kustomizations " +
+			"and HelmReleases in YAML files and in charts, and there is none"
 	}
 	for _, e := range mistakes {
 		if errors.Is(e, project.ErrNoSpec) {
@@ -380,8 +384,7 @@ func (a *App) hintUnits(ctx context.Context, p *ProjectFlags, err error, files f
 	return err
 }
 
-// moveToTransform replaces the positions of the result by the positions where the user wrote what
-// they are of.
+// moveToTransform replaces the positions of the result by positions in the manifest of the Transform.
 func (r *Rendered) moveToTransform() {
 	if r.transform == nil {
 		return

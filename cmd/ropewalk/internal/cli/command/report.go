@@ -20,11 +20,11 @@ type Report struct {
 	Paint Paint
 	// JSON writes a JSON array in place of text.
 	JSON bool
-	// read gives a file for excerpts, an empty one where there is none.
+	// read returns a file for excerpts; an empty file if it cannot be read.
 	read func(name string) *shownFile
 }
 
-// maxShown is how many mistakes are written for people; as data all are.
+// maxShown limits the mistakes that are written for people; the data has all of them.
 const maxShown = 200
 
 // Fail writes err: every mistake in it, or its one line.
@@ -63,8 +63,8 @@ func HintOf(err error) string {
 	return ""
 }
 
-// Mistakes writes every mistake and how many there are. If there are none, it writes nothing,
-// except as data.
+// Mistakes writes every mistake and their number. Without mistakes, it writes nothing except an empty
+// list as data.
 func (r Report) Mistakes(es object.Errors) {
 	if r.JSON {
 		r.writeData(es)

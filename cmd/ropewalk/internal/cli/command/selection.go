@@ -84,11 +84,12 @@ func (s *Selection) Check(output string) error {
 
 // Has reports whether an object is selected. [Selection.Check] comes first.
 func (s *Selection) Has(n *object.Node) bool {
-	return s.IsAll() || (len(s.specs) == 0 || slices.Contains(s.specs, n.ID.Spec())) && s.parsed.Matches(labels.Set(n.Object.Labels()))
+	ofSpecs := len(s.specs) == 0 || slices.Contains(s.specs, n.ID.Spec())
+	return s.IsAll() || (ofSpecs && s.parsed.Matches(labels.Set(n.Object.Labels())))
 }
 
-// Files returns the files of the selected objects of r. It is an error if there are none, as a
-// wrong name is.
+// Files returns the files of the selected objects of r. It returns an error if no object is selected,
+// or if a spec does not exist.
 func (s *Selection) Files(r Rendered) ([]emit.File, error) {
 	if s.IsAll() {
 		return r.Files, nil
@@ -107,14 +108,14 @@ func (s *Selection) Files(r Rendered) ([]emit.File, error) {
 	return files, nil
 }
 
-// noneError returns the error that no object of r is selected, with the labels that there are.
+// noneError returns the error that no object of r is selected, with the labels that objects have.
 func (s *Selection) noneError(r Rendered) error {
-	of := "this render"
+	scope := "this render"
 	if len(s.specs) > 0 {
-		of = "--spec " + strings.Join(s.specs, ",")
+		scope = "--spec " + strings.Join(s.specs, ",")
 	}
 	if s.selector == "" {
-		return Usagef("", "%s has no object", of)
+		return Usagef("", "%s has no object", scope)
 	}
 	known := map[string]bool{}
 	for _, n := range r.Plan.Graph.Nodes {
@@ -124,7 +125,8 @@ func (s *Selection) noneError(r Rendered) error {
 			}
 		}
 	}
-	return Usagef("labels: "+object.Suggest(s.selector, object.SortedKeys(known)), "--selector %s: no object of %s has these labels", s.selector, of)
+	hint := "labels: " + object.Suggest(s.selector, object.SortedKeys(known))
+	return Usagef(hint, "--selector %s: no object of %s has these labels", s.selector, scope)
 }
 
 // SpecNames returns the names of the specs of r.
@@ -135,7 +137,7 @@ func (r Rendered) SpecNames() (out []string) {
 	return out
 }
 
-// KnownSpecs refuses names of --spec that are not among those of the specs.
+// KnownSpecs refuses names of --spec that are not among the names of the specs.
 func KnownSpecs(names, known []string) error {
 	for _, name := range names {
 		if !slices.Contains(known, name) {

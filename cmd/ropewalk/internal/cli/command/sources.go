@@ -41,19 +41,19 @@ type SourceFlags struct {
 	secrets  []string
 	policy   string
 	CacheDir string
-	// Plan pins every reference, in place of the lock; PlanName is what errors call it.
+	// Plan pins every reference, in place of the lock; errors call it PlanName.
 	Plan     *lock.File
 	PlanName string
-	// Confined fetches nothing but what Plan has, also no dependencies of CUE modules, and
-	// leaves embedded modules free.
+	// Confined only fetches modules, and dependencies of CUE modules, that Plan has. Embedded
+	// modules need no entry.
 	Confined bool
-	// Policy is the text of the file of --pull-policy, where it is not that on disk.
+	// Policy is the text of the pull policy; nil reads the file of --pull-policy.
 	Policy []byte
-	// Lock takes the place of the lock on disk; nil takes that.
+	// Lock replaces the lock on disk; nil reads the lock on disk.
 	Lock *lock.File
-	// Record gets what was used, and leaves the lock as it is.
+	// Record gets the modules that were used, and leaves the lock as it is.
 	Record *lock.Recorder
-	// Replace are trees that references lead to in place of what they lead to.
+	// Replace maps references to trees that are used without fetching them.
 	Replace map[source.Ref]source.Tree
 }
 
@@ -93,28 +93,28 @@ func cacheFolder(flag string) (string, error) {
 	return filepath.Join(dir, "ropewalk"), nil
 }
 
-// Connect returns the host with what fetches modules, for paths in files. If files is nil, the
-// paths are on disk. Nothing is opened before a module needs it. If record is not nil, it gets what
-// was used, for a new lock. Mistakes in the files of Secrets, of the pull policy and of the lock
-// are object.Errors. The host then fetches nothing, and [WithBroken] leaves out what it reports for
-// that.
+// Connect returns the host with its fetchers, for paths in files. If files is nil, the paths are on
+// disk. Nothing is opened before a module needs it. If record is not nil, it gets the modules that
+// were used, for a new lock. Mistakes in the files of Secrets, of the pull policy and of the lock are
+// object.Errors. The host then fetches nothing, and [WithBroken] leaves out the errors of modules
+// that were not fetched.
 func (a *App) Connect(s *SourceFlags, files fs.FS, paths []string, record *lock.Recorder) (host.Host, error) {
 	h := host.Host{Embedded: cue.Module, EmbeddedNames: cue.Names()}
 
 	// Collect the mistakes in files, so that all of them are reported at once.
 	var broken object.Errors
-	secrets, wrong, err := readSecrets(s.secrets)
+	secrets, mistakes, err := readSecrets(s.secrets)
 	if err != nil {
 		return h, err
 	}
-	broken = append(broken, wrong...)
+	broken = append(broken, mistakes...)
 	ca, err := s.Authorities()
 	if err != nil {
 		return h, err
 	}
 	policy, err := s.pullPolicy()
-	if wrong, ok := FileMistakes(err); ok {
-		broken = append(broken, wrong...)
+	if mistakes, ok := FileMistakes(err); ok {
+		broken = append(broken, mistakes...)
 	} else if err != nil {
 		return h, err
 	}
@@ -139,12 +139,12 @@ func (a *App) Connect(s *SourceFlags, files fs.FS, paths []string, record *lock.
 	// Read the lock, which a new lock does not need.
 	file, found, err := s.projectLock(project.Options{FS: files, Args: paths})
 	err = lockError(err)
-	if err != nil && record == nil { // A new lock needs nothing of the old one.
-		wrong, ok := FileMistakes(err)
+	if err != nil && record == nil {
+		mistakes, ok := FileMistakes(err)
 		if !ok {
 			return h, err
 		}
-		broken = append(broken, wrong...)
+		broken = append(broken, mistakes...)
 	}
 	if len(broken) > 0 {
 		return withoutFetching(h), broken.Sorted()
@@ -170,17 +170,17 @@ func (a *App) Connect(s *SourceFlags, files fs.FS, paths []string, record *lock.
 		return h, Usagef("leave one of them out", "--pull and --offline exclude each other")
 	}
 	if s.pull || o.Mode == lock.Enforce || o.Mode == lock.Update {
-		o.TTL = -1 // What was believed five minutes ago proves nothing.
+		o.TTL = -1 // An answer of five minutes ago proves nothing.
 	}
 	return s.withReplacements(o.Connect(h)), nil
 }
 
-// projectLock returns the lock of a project, and false if there is none.
-func (s *SourceFlags) projectLock(at project.Options) (file lock.File, found bool, err error) {
+// projectLock returns the lock of a project. The result found is false if the project has no lock.
+func (s *SourceFlags) projectLock(opts project.Options) (file lock.File, found bool, err error) {
 	if s.Lock != nil {
 		return *s.Lock, true, nil
 	}
-	return project.Lock(at)
+	return project.Lock(opts)
 }
 
 // withReplacements returns h with fetchers that know Replace.
@@ -199,10 +199,10 @@ func (s *SourceFlags) withReplacements(h host.Host) host.Host {
 	return h
 }
 
-// PolicyFile returns the file of --pull-policy, or "" for none.
+// PolicyFile returns the file of --pull-policy, or "" without the flag.
 func (s *SourceFlags) PolicyFile() string { return s.policy }
 
-// pullPolicy returns the policy that Policy holds, or the one on disk. A nil policy allows all.
+// pullPolicy returns the policy that Policy holds, or the policy on disk. A nil policy allows all.
 func (s *SourceFlags) pullPolicy() (*pullpolicy.Policy, error) {
 	if s.Policy != nil {
 		return pullpolicy.Parse(s.policy, s.Policy)
@@ -212,7 +212,7 @@ func (s *SourceFlags) pullPolicy() (*pullpolicy.Policy, error) {
 }
 
 // OpenPolicy returns the pull policy in a file that a flag names. It returns nil, which allows all,
-// if the flag names none. Errors of the file at a later time go to report.
+// if the flag names no file. Errors of the file at a later time go to report.
 func OpenPolicy(flag, name string, report func(error)) (*pullpolicy.File, error) {
 	if name == "" {
 		return nil, nil //nolint:nilnil // no policy allows all
@@ -275,7 +275,7 @@ func ModuleRegistry(s *SourceFlags, registries func() (*remote.Registries, error
 	return r
 }
 
-// OpenCache opens the cache on disk that the flag names, or the default one.
+// OpenCache opens the cache on disk that the flag names, or the default cache.
 func OpenCache(flag string) (*cache.Store, error) {
 	dir, err := cacheFolder(flag)
 	if err != nil {
@@ -287,17 +287,17 @@ func OpenCache(flag string) (*cache.Store, error) {
 // LockFile returns the path of the lock of a project: beside its ropewalk.yaml, or in the directory
 // that the first path names.
 func LockFile(paths []string) string {
-	first := "."
+	dir := "."
 	if len(paths) > 0 && paths[0] != "-" {
-		first = paths[0]
+		dir = paths[0]
 	}
-	if info, err := os.Stat(first); err == nil && !info.IsDir() {
-		first = filepath.Dir(first)
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		dir = filepath.Dir(dir)
 	}
-	return filepath.Join(first, lock.Name)
+	return filepath.Join(dir, lock.Name)
 }
 
-// ReadLock reads a lock. The result found is false if there is none.
+// ReadLock reads a lock. The result found is false if the file does not exist.
 func ReadLock(name string) (file lock.File, found bool, err error) {
 	data, err := ReadRegular(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -318,28 +318,28 @@ func lockError(err error) error {
 	return &EnvironmentError{Err: err}
 }
 
-// readSecrets reads files of Secrets, and returns the mistakes in them as wrong.
-func readSecrets(files []string) (secrets source.Secrets, wrong object.Errors, err error) {
-	known := map[string]map[string][]byte{}
+// readSecrets reads files of Secrets, and returns the mistakes in them apart from other errors.
+func readSecrets(files []string) (secrets source.Secrets, mistakes object.Errors, err error) {
+	byName := map[string]map[string][]byte{}
 	for _, name := range files {
 		data, err := ReadRegular(name)
 		var path *fs.PathError
 		if errors.As(err, &path) {
-			wrong = append(wrong, &object.Error{Stage: object.StageResolve, Pos: object.Pos{File: name}, Err: path.Err})
+			mistakes = append(mistakes, &object.Error{Stage: object.StageResolve, Pos: object.Pos{File: name}, Err: path.Err})
 			continue
 		} else if err != nil {
 			return nil, nil, err
 		}
 		found, err := host.Secrets(spec.File{Name: name, Data: data})
-		wrong = append(wrong, object.AsErrors(err, object.StageResolve)...)
+		mistakes = append(mistakes, object.AsErrors(err, object.StageResolve)...)
 		for n, s := range found {
-			known[n] = s
+			byName[n] = s
 		}
 	}
 	return source.SecretsFunc(func(_ context.Context, name string) (map[string][]byte, error) {
-		if s, ok := known[name]; ok {
+		if s, ok := byName[name]; ok {
 			return s, nil
 		}
 		return nil, source.Refuse(source.ErrNotFound, fmt.Sprintf("no Secret is named %q: pass its manifest with --secrets FILE", name))
-	}), wrong, nil
+	}), mistakes, nil
 }
