@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ci writes what was found in the formats that other programs read: SARIF for
+// Package ci writes findings in the formats that other programs read: SARIF for
 // code scanning, commands of GitHub's workflows, and JUnit for CI systems.
 //
 // # Invariants

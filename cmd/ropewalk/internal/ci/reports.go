@@ -14,20 +14,20 @@ import (
 
 // GitHub returns results as commands of a workflow, which GitHub shows beside their lines. Source:
 // https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands
-func GitHub(all []Result) []byte {
+func GitHub(results []Result) []byte {
 	text := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 	var b strings.Builder
-	for _, r := range all {
-		at := ""
+	for _, r := range results {
+		place := ""
 		if InFile(r.Pos) {
-			at = fmt.Sprintf("file=%s,line=%d,", property.Replace(printable.Line(r.Pos.File)), max(1, r.Pos.Line))
+			place = fmt.Sprintf("file=%s,line=%d,", property.Replace(printable.Line(r.Pos.File)), max(1, r.Pos.Line))
 		}
 		command := r.Level
 		if command == object.SeverityNote.String() {
 			command = "notice"
 		}
-		fmt.Fprintf(&b, "::%s %stitle=ropewalk %s::%s\n", command, at, property.Replace(r.Rule), text.Replace(r.line()))
+		fmt.Fprintf(&b, "::%s %stitle=ropewalk %s::%s\n", command, place, property.Replace(r.Rule), text.Replace(r.line()))
 	}
 	return []byte(b.String())
 }
@@ -58,25 +58,25 @@ type (
 	}
 )
 
-// JUnit returns results as a JUnit report: an error is a case that failed, a warning or a note one
-// that passed with an output. Without an error there is a case with the name good that passed.
-func JUnit(suite, good string, all []Result) ([]byte, error) {
+// JUnit returns results as a JUnit report: an error is a failed case, and a warning or a note is a
+// passed case with an output. Without an error there is a passed case with the name good.
+func JUnit(suite, good string, results []Result) ([]byte, error) {
 	out := junitSuite{Name: suite}
-	for _, r := range all {
+	for _, r := range results {
 		text := printable.Line(r.Text)
 		line := r.line()
-		one := junitCase{Name: text, Class: r.Rule}
+		testCase := junitCase{Name: text, Class: r.Rule}
 		if InFile(r.Pos) {
-			one.File, one.Line = r.Pos.File, r.Pos.Line
+			testCase.File, testCase.Line = r.Pos.File, r.Pos.Line
 			line = r.Pos.String() + ": " + line
 		}
 		if r.Level == "error" {
-			one.Failure = &junitFailure{Message: text, Text: line}
+			testCase.Failure = &junitFailure{Message: text, Text: line}
 			out.Failures++
 		} else {
-			one.Output = line
+			testCase.Output = line
 		}
-		out.Cases = append(out.Cases, one)
+		out.Cases = append(out.Cases, testCase)
 	}
 	if out.Failures == 0 {
 		out.Cases = append(out.Cases, junitCase{Name: good, Class: "check"})

@@ -18,24 +18,24 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// maxResults is how many results a file for code scanning has: GitHub rejects one with
-// more than 25,000 and shows 5,000.
+// maxResults limits the results in a file for code scanning: GitHub rejects a file with more
+// than 25,000 and shows 5,000.
 const maxResults = 5000
 
 // Result is one line of a file of results.
 type Result struct {
-	// Rule is what was found, such as check or policy/NAME.
+	// Rule is the rule of the result, such as check or policy/NAME.
 	Rule string
 	// Level is error, warning or note.
 	Level string
-	// Subject is what the text is about, "" where the text says it.
+	// Subject names the object of the text; "" if the text names it.
 	Subject, Text string
-	// Hint is what to do, "" where the text says it.
+	// Hint is advice for the user; "" if the text has it.
 	Hint string
-	// Reason is why the author loosened the policy, "" where the policy holds as it is.
+	// Reason is the reason for loosening the policy; "" for a policy that holds as it is.
 	Reason string
 	Pos    object.Pos
-	// Folder is that of the project, which stands in for a position outside of the
+	// Folder is the folder of the project. It replaces a position outside of the
 	// repository.
 	Folder string
 }
@@ -45,7 +45,15 @@ func Of(mistakes object.Errors, folder string) []Result {
 	out := make([]Result, len(mistakes))
 	for i, mistake := range mistakes {
 		e := object.Shown(mistake)
-		out[i] = Result{Rule: RuleOf(e.Policy), Level: e.Severity.String(), Text: e.Sentence(), Hint: e.Hint, Reason: e.Reason, Pos: e.Pos, Folder: folder}
+		out[i] = Result{
+			Rule:   RuleOf(e.Policy),
+			Level:  e.Severity.String(),
+			Text:   e.Sentence(),
+			Hint:   e.Hint,
+			Reason: e.Reason,
+			Pos:    e.Pos,
+			Folder: folder,
+		}
 	}
 	return out
 }
@@ -95,7 +103,7 @@ type (
 		PartialFingerprints map[string]string `json:"partialFingerprints"`
 		Suppressions        []suppression     `json:"suppressions,omitempty"`
 	}
-	// suppression is why a result asks for nothing: what a spec ignores, with its reason.
+	// suppression marks a result that a spec ignores, with the reason.
 	suppression struct {
 		Kind          string `json:"kind"`
 		Justification string `json:"justification"`
@@ -116,49 +124,55 @@ type (
 	}
 )
 
-// SARIF returns results of a version of Ropewalk as SARIF 2.1.0, at most 5,000 of them. How many
-// are left out stands in it. The texts of rules come from describe.
-func SARIF(version string, all []Result, describe func(rule string) string) ([]byte, error) {
+// SARIF returns results of a version of Ropewalk as SARIF 2.1.0: at most 5,000 of them, and the number
+// of the others. The texts of rules come from describe.
+func SARIF(version string, findings []Result, describe func(rule string) string) ([]byte, error) {
 	results := []sarifResult{}
-	for _, r := range all[:min(len(all), maxResults)] {
+	for _, r := range findings[:min(len(findings), maxResults)] {
 		subject := printable.Line(r.Subject)
 		text := printable.Line(r.Text)
 		sum := sha256.Sum256([]byte(strings.Join([]string{r.Rule, subject, text}, "\x00")))
-		one := sarifResult{
-			RuleID: r.Rule, Level: r.Level, Message: sarifText{Text: r.line()}, Locations: []sarifLocation{location(r.Pos, r.Folder)},
+		result := sarifResult{
+			RuleID:              r.Rule,
+			Level:               r.Level,
+			Message:             sarifText{Text: r.line()},
+			Locations:           []sarifLocation{location(r.Pos, r.Folder)},
 			PartialFingerprints: map[string]string{"ropewalk/v1": hex.EncodeToString(sum[:])},
 		}
 		if r.Reason != "" && r.Level == object.SeverityNote.String() {
-			one.Suppressions = []suppression{{Kind: "inSource", Justification: printable.Line(r.Reason)}}
+			result.Suppressions = []suppression{{Kind: "inSource", Justification: printable.Line(r.Reason)}}
 		}
-		results = append(results, one)
+		results = append(results, result)
 	}
-	run := sarifRun{Tool: sarifTool{Driver: sarifDriver{Name: "Ropewalk", Version: version, Rules: rulesOf(results, describe)}}, Results: results}
-	if left := len(all) - len(results); left > 0 {
+	driver := sarifDriver{Name: "Ropewalk", Version: version, Rules: rulesOf(results, describe)}
+	run := sarifRun{Tool: sarifTool{Driver: driver}, Results: results}
+	if left := len(findings) - len(results); left > 0 {
 		run.Properties = map[string]any{"resultsLeftOut": left}
 	}
-	data, err := json.MarshalIndent(sarif{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}}, "", "  ")
+	report := sarif{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}}
+	data, err := json.MarshalIndent(report, "", "  ")
 	return append(data, '\n'), err
 }
 
 // location returns a line of a file. A result without a file is about the project in a folder.
-func location(at object.Pos, folder string) sarifLocation {
-	if !InFile(at) {
-		at = object.Pos{File: path.Join(folder, spec.ProjectFile)}
+func location(pos object.Pos, folder string) sarifLocation {
+	if !InFile(pos) {
+		pos = object.Pos{File: path.Join(folder, spec.ProjectFile)}
 	}
-	file := sarifArtifact{URI: (&url.URL{Path: path.Clean(at.File)}).EscapedPath(), URIBaseID: "%SRCROOT%"}
-	if path.IsAbs(at.File) {
-		file = sarifArtifact{URI: (&url.URL{Scheme: "file", Path: path.Clean(at.File)}).String()}
+	file := sarifArtifact{URI: (&url.URL{Path: path.Clean(pos.File)}).EscapedPath(), URIBaseID: "%SRCROOT%"}
+	if path.IsAbs(pos.File) {
+		file = sarifArtifact{URI: (&url.URL{Scheme: "file", Path: path.Clean(pos.File)}).String()}
 	}
-	return sarifLocation{sarifPhysical{ArtifactLocation: file, Region: sarifRegion{StartLine: max(1, at.Line)}}}
+	return sarifLocation{sarifPhysical{ArtifactLocation: file, Region: sarifRegion{StartLine: max(1, pos.Line)}}}
 }
 
-// InFile reports whether a position is in a file below the folder in which the command runs,
-// or in one with its whole path, and not in a module of another source or on the command line.
-func InFile(at object.Pos) bool {
-	file := path.Clean(at.File)
-	local := filepath.IsLocal(file) && !strings.HasPrefix(file, "-") && !strings.HasPrefix(file, ".given/") && !strings.Contains(file, ":")
-	return at.IsValid() && (local || path.IsAbs(file))
+// InFile reports whether a position is in a file below the folder in which the command runs, or
+// in a file with an absolute path. It is false for modules of other sources and for flags.
+func InFile(pos object.Pos) bool {
+	file := path.Clean(pos.File)
+	isFlag := strings.HasPrefix(file, "-") || strings.HasPrefix(file, ".given/")
+	local := filepath.IsLocal(file) && !isFlag && !strings.Contains(file, ":")
+	return pos.IsValid() && (local || path.IsAbs(file))
 }
 
 // rulesOf returns the rules of results, sorted.
@@ -173,7 +187,7 @@ func rulesOf(results []sarifResult, describe func(string) string) []sarifRule {
 	return rules
 }
 
-// RuleOf returns the rule for the results of a policy, or that of the checks of Ropewalk itself if
+// RuleOf returns the rule for the results of a policy, or the rule of the checks of Ropewalk itself if
 // policy is "".
 func RuleOf(policy string) string {
 	if policy == "" {
@@ -182,7 +196,7 @@ func RuleOf(policy string) string {
 	return "policy/" + printable.Line(policy)
 }
 
-// Describe returns what a rule of [Of] is about.
+// Describe describes a rule of [Of].
 func Describe(rule string) string {
 	if name, ok := strings.CutPrefix(rule, "policy/"); ok {
 		return "Policy " + name
