@@ -189,8 +189,8 @@ func (b Below) Holds(mistakes object.Errors) bool {
 		return errors.Is(e, project.ErrUnreadBundle) && project.IsBundleFile(e.Pos.File)
 	}
 	counts := func(e *object.Error) bool {
-		isOption := strings.HasPrefix(e.Pos.File, "-")
-		return !hasNoSpec(e) && !isBundle(e) && !(noSpec && isOption)
+		ofOption := noSpec && strings.HasPrefix(e.Pos.File, "-")
+		return !hasNoSpec(e) && !isBundle(e) && !ofOption
 	}
 	return !b.Optional || len(mistakes) == 0 || slices.ContainsFunc(mistakes, counts)
 }
