@@ -52,7 +52,7 @@ type query struct {
 	pos  object.Pos
 }
 
-// keepReference is what to do where a bundle wants a value of a Secret.
+// keepReference is the hint for a bundle that wants a value of a Secret.
 const keepReference = "no value of a Secret may enter a render: have the module refer to the Secret by its name"
 
 // isSecret reports whether the object is a Secret of the core group: k8s:v1:Secret:….
@@ -78,8 +78,8 @@ func ReadBundle(m evaluate.Module, files evaluate.BundleFiles) (*evaluate.Bundle
 	return &b.out, b.errs.Sorted().Err()
 }
 
-// choose returns the cluster of that name, or the only one. It reports false if one has to be
-// chosen first. The name of the cluster is "" if there are no clusters.
+// choose returns the cluster of that name, or the only cluster. It reports false if the user has to
+// choose a cluster first. The name of the cluster is "" if there are no clusters.
 func (b *bundle) choose(name string) (evaluate.Cluster, bool) {
 	switch {
 	case len(b.out.Clusters) == 0:
@@ -94,10 +94,10 @@ func (b *bundle) choose(name string) (evaluate.Cluster, bool) {
 	return b.out.Clusters[i], true
 }
 
-// load parses files of the tree, which are of one package, with everything that they import, sets
+// load parses file and its siblings of the same package with everything that they import, sets
 // their runtime values, and builds and validates them as Timoni does. If there is a mistake in
-// them, the value is what could be read. It reports false if nothing could be read.
-func (b *bundle) load(file string, more ...string) (cue.Value, bool) {
+// them, the value holds what could be read. It reports false if nothing could be read.
+func (b *bundle) load(file string, siblings ...string) (cue.Value, bool) {
 	pkg := "_"
 	if f, err := parser.ParseFile(file, b.tree.files[file], parser.PackageClauseOnly); err == nil && f.PackageName() != "" {
 		pkg = f.PackageName()
@@ -105,12 +105,17 @@ func (b *bundle) load(file string, more ...string) (cue.Value, bool) {
 
 	// A list of files is loaded as one package.
 	args := []string{path.Join(virtualRoot, file)}
-	for _, name := range more {
+	for _, name := range siblings {
 		args = append(args, path.Join(virtualRoot, name))
 	}
 	instances := load.Instances(args, &load.Config{
-		Dir: path.Join(virtualRoot, b.tree.dir), ModuleRoot: path.Join(virtualRoot, b.tree.root),
-		Overlay: b.tree.overlay(), Registry: offlineRegistry{b.tree}, Env: []string{}, Package: pkg, AcceptLegacyModules: true,
+		Dir:                 path.Join(virtualRoot, b.tree.dir),
+		ModuleRoot:          path.Join(virtualRoot, b.tree.root),
+		Overlay:             b.tree.overlay(),
+		Registry:            offlineRegistry{b.tree},
+		Env:                 []string{},
+		Package:             pkg,
+		AcceptLegacyModules: true,
 	})
 	inst := instances[0] // A list of files is one instance.
 	if inst.Err != nil {
@@ -125,7 +130,7 @@ func (b *bundle) load(file string, more ...string) (cue.Value, bool) {
 		refused = true
 	}
 
-	// An error of a file comes before those of the value.
+	// Errors of a file come before errors of the value.
 	v := newContext(true).BuildInstance(inst)
 	err := v.Validate(cue.Concrete(true))
 	if inst.Err != nil {
@@ -139,7 +144,8 @@ func (b *bundle) load(file string, more ...string) (cue.Value, bool) {
 	missing := b.missing(inst.Files)
 	for _, e := range b.placeErrors(v, err) {
 		// What has no value because a runtime value is missing, or wrong, has been reported.
-		if len(missing) == 0 && !refused || !isIncomplete(e) {
+		reported := isIncomplete(e) && (len(missing) > 0 || refused)
+		if !reported {
 			b.reportBroken(e)
 		}
 	}
@@ -147,24 +153,24 @@ func (b *bundle) load(file string, more ...string) (cue.Value, bool) {
 	return v, true
 }
 
-// placeErrors returns what CUE has against v, with places. Of alternatives CUE knows no place, only
-// the path.
-func (b *bundle) placeErrors(v cue.Value, err error) (out object.Errors) {
-	for _, one := range cueerrors.Errors(err) {
-		for _, e := range object.AsErrors(b.tree.moduleErrors(b.module, one), object.StageEvaluate) {
-			at := b.at(below(v, one.Path()))
+// placeErrors returns the errors of CUE about v, with places. For alternatives CUE knows no place,
+// only the path.
+func (b *bundle) placeErrors(v cue.Value, err error) (placed object.Errors) {
+	for _, cueErr := range cueerrors.Errors(err) {
+		for _, e := range object.AsErrors(b.tree.moduleErrors(b.module, cueErr), object.StageEvaluate) {
+			pos := b.valuePos(below(v, cueErr.Path()))
 			known := e.Pos.Line > 0
-			if !known && at.IsValid() {
-				e.Pos = at
+			if !known && pos.IsValid() {
+				e.Pos = pos
 			}
-			if known || at.IsValid() {
-				e.Path = cmp.Or(e.Path, strings.Join(one.Path(), "."))
+			if known || pos.IsValid() {
+				e.Path = cmp.Or(e.Path, strings.Join(cueErr.Path(), "."))
 				e.Named = isIncomplete(e)
 			}
-			out = append(out, e)
+			placed = append(placed, e)
 		}
 	}
-	return out
+	return placed
 }
 
 // reportBroken reports mistakes that may be the cause of others.
@@ -203,22 +209,23 @@ func (b *bundle) readRuntime(file string) {
 
 	// One of the clusters may be chosen by its name.
 	b.each(runtime, fieldRuntime, "clusters", func(name string, c cue.Value) {
-		at := "runtime.clusters." + name
-		b.refuseUnknown(c, at, "group", "kubeContext")
-		b.out.Clusters = append(b.out.Clusters, evaluate.Cluster{Name: name, Group: b.text(c, at, "group", true).Text, Pos: b.label(c)})
+		fieldPath := "runtime.clusters." + name
+		b.refuseUnknown(c, fieldPath, "group", "kubeContext")
+		b.out.Clusters = append(b.out.Clusters, evaluate.Cluster{Name: name, Group: b.text(c, fieldPath, "group", true).Text, Pos: b.labelPos(c)})
 	})
 
 	// Queries are not made, but they explain why a name has no value.
 	values := Field(runtime, "values")
 	items, err := values.List()
 	if values.Exists() && err != nil && !b.unsure {
-		b.fail(b.at(values), "runtime.values", "values: [{query: …, for: …}]", "expected a list, got %s", diagnose.KindName(values.IncompleteKind()))
+		kind := diagnose.KindName(values.IncompleteKind())
+		b.fail(b.valuePos(values), "runtime.values", "values: [{query: …, for: …}]", "expected a list, got %s", kind)
 	}
 	for i := 0; items.Next(); i++ {
-		at := fmt.Sprintf("runtime.values[%d]", i)
-		b.refuseUnknown(items.Value(), at, "query", "for", "optional")
-		q := query{text: b.text(items.Value(), at, "query", true).Text, pos: b.at(Field(items.Value(), "query"))}
-		b.each(items.Value(), at, "for", func(name string, _ cue.Value) { b.queries[name] = q })
+		fieldPath := fmt.Sprintf("runtime.values[%d]", i)
+		b.refuseUnknown(items.Value(), fieldPath, "query", "for", "optional")
+		q := query{text: b.text(items.Value(), fieldPath, "query", true).Text, pos: b.valuePos(Field(items.Value(), "query"))}
+		b.each(items.Value(), fieldPath, "for", func(name string, _ cue.Value) { b.queries[name] = q })
 	}
 
 	// Defaults hold for names that were not given.
@@ -257,7 +264,7 @@ func (b *bundle) readBundle(files evaluate.BundleFiles, c evaluate.Cluster) {
 		b.out.Instances = append(b.out.Instances, i)
 	})
 	if len(b.out.Instances) == 0 && len(b.errs) == 0 {
-		b.fail(b.at(root), "bundle.instances", "", "the bundle has no instances")
+		b.fail(b.valuePos(root), "bundle.instances", "", "the bundle has no instances")
 	}
 }
 
@@ -273,13 +280,13 @@ func (b *bundle) refuseSecrets() {
 
 // readInstance reads one instance of the bundle.
 func (b *bundle) readInstance(name string, v cue.Value) evaluate.Instance {
-	at := "bundle.instances." + name
-	b.refuseUnknown(v, at, "module", "namespace", fieldValues)
+	fieldPath := "bundle.instances." + name
+	b.refuseUnknown(v, fieldPath, "module", "namespace", fieldValues)
 	module := Field(v, "module")
-	b.refuseUnknown(module, at+".module", "url", "version", "digest")
-	out := evaluate.Instance{
-		Name: name, Pos: b.label(v), Namespace: b.text(v, at, "namespace", true), URL: b.text(module, at+".module", "url", true),
-		Version: b.text(module, at+".module", "version", false), Digest: b.text(module, at+".module", "digest", false),
+	b.refuseUnknown(module, fieldPath+".module", "url", "version", "digest")
+	instance := evaluate.Instance{
+		Name: name, Pos: b.labelPos(v), Namespace: b.text(v, fieldPath, "namespace", true), URL: b.text(module, fieldPath+".module", "url", true),
+		Version: b.text(module, fieldPath+".module", "version", false), Digest: b.text(module, fieldPath+".module", "digest", false),
 	}
 	for _, a := range v.Attributes(cue.ValueAttr) {
 		names, ok, err := a.Lookup(0, "allowSecrets")
@@ -287,19 +294,19 @@ func (b *bundle) readInstance(name string, v cue.Value) evaluate.Instance {
 			continue
 		}
 		if err != nil || !ok || a.NumArgs() != 1 {
-			b.fail(out.Pos, at, "", "expected @ropewalk(allowSecrets=\"NAME, NAME\"), got @ropewalk(%s)", a.Contents())
+			b.fail(instance.Pos, fieldPath, "", "expected @ropewalk(allowSecrets=\"NAME, NAME\"), got @ropewalk(%s)", a.Contents())
 		}
 		for name := range strings.SplitSeq(names, ",") {
-			out.AllowSecrets = append(out.AllowSecrets, strings.TrimSpace(name))
+			instance.AllowSecrets = append(instance.AllowSecrets, strings.TrimSpace(name))
 		}
 	}
 	if values := Field(v, fieldValues); values.Exists() {
-		out.Values = b.data(values, out.Pos)
-		if out.Values.Kind != object.KindMap && !b.unsure {
-			b.fail(out.Values.Pos, at+"."+fieldValues, "", "expected a map of values, got a %s", out.Values.Kind)
+		instance.Values = b.data(values, instance.Pos)
+		if instance.Values.Kind != object.KindMap && !b.unsure {
+			b.fail(instance.Values.Pos, fieldPath+"."+fieldValues, "", "expected a map of values, got a %s", instance.Values.Kind)
 		}
 	}
-	return out
+	return instance
 }
 
 // root returns the field that makes a file what it is, and reports it if it is missing.
@@ -312,50 +319,50 @@ func (b *bundle) root(v cue.Value, name, file string) cue.Value {
 }
 
 // checkVersion refuses any other version than the one that is supported.
-func (b *bundle) checkVersion(v cue.Value, at string) {
-	if text := b.text(v, at, "apiVersion", true); text.Kind != object.KindNone && text.Text != apiVersion {
-		b.fail(text.Pos, at+".apiVersion", "", "version %q is not supported, expected %q", text.Text, apiVersion)
+func (b *bundle) checkVersion(v cue.Value, fieldPath string) {
+	if text := b.text(v, fieldPath, "apiVersion", true); text.Kind != object.KindNone && text.Text != apiVersion {
+		b.fail(text.Pos, fieldPath+".apiVersion", "", "version %q is not supported, expected %q", text.Text, apiVersion)
 	}
 }
 
-// text returns a field of text, of KindNone if there is none. It reports a field that is required,
-// or no text.
-func (b *bundle) text(v cue.Value, at, name string, required bool) object.Value {
+// text returns a field of text, of KindNone if v lacks it. It reports a required field that is
+// missing, and a field that is no text.
+func (b *bundle) text(v cue.Value, fieldPath, name string, required bool) object.Value {
 	if !v.Exists() {
 		return object.Value{} // That it is missing has been reported.
 	}
 	field := Field(v, name)
 	if !field.Exists() {
 		if required && !b.unsure && !b.misspelt(v, name) {
-			b.fail(b.at(v), at+"."+name, "", "is missing")
+			b.fail(b.valuePos(v), fieldPath+"."+name, "", "is missing")
 		}
 		return object.Value{}
 	}
-	out := b.data(field, b.at(v))
-	if out.Kind != object.KindString || out.Text == "" {
-		if out.Kind == object.KindNone {
-			return out
+	value := b.data(field, b.valuePos(v))
+	if value.Kind != object.KindString || value.Text == "" {
+		if value.Kind == object.KindNone {
+			return value
 		}
-		b.fail(out.Pos, at+"."+name, "", "expected a text")
+		b.fail(value.Pos, fieldPath+"."+name, "", "expected a text")
 		return object.Value{}
 	}
-	return out
+	return value
 }
 
-// each calls do for every field of the struct name in v, which is at at.
-func (b *bundle) each(v cue.Value, at, name string, do func(name string, v cue.Value)) {
+// each calls do for every field of the struct name in v. The argument fieldPath is the path of v.
+func (b *bundle) each(v cue.Value, fieldPath, name string, do func(name string, v cue.Value)) {
 	field := Field(v, name)
 	fields, err := field.Fields()
 	if field.Exists() && err != nil && !b.unsure {
-		b.fail(b.at(field), at+"."+name, "", "expected a map, got %s", diagnose.KindName(field.IncompleteKind()))
+		b.fail(b.valuePos(field), fieldPath+"."+name, "", "expected a map, got %s", diagnose.KindName(field.IncompleteKind()))
 	}
 	for err == nil && fields.Next() {
 		do(fields.Selector().Unquoted(), fields.Value())
 	}
 }
 
-// misspelt reports whether a field that v lacks was meant by one with a slip, which
-// [bundle.refuseUnknown] reports.
+// misspelt reports whether v has a field whose name is nearly the missing name. [bundle.refuseUnknown]
+// reports that field.
 func (b *bundle) misspelt(v cue.Value, name string) bool {
 	fields, err := v.Fields()
 	for err == nil && fields.Next() {
@@ -367,74 +374,74 @@ func (b *bundle) misspelt(v cue.Value, name string) bool {
 }
 
 // refuseUnknown refuses fields of a struct that are not known.
-func (b *bundle) refuseUnknown(v cue.Value, at string, known ...string) {
+func (b *bundle) refuseUnknown(v cue.Value, fieldPath string, knownFields ...string) {
 	fields, err := v.Fields()
 	if v.Exists() && err != nil && !b.unsure {
-		b.fail(b.at(v), at, "", "expected a struct")
+		b.fail(b.valuePos(v), fieldPath, "", "expected a struct")
 	}
 	for err == nil && fields.Next() {
-		if name := fields.Selector().Unquoted(); !slices.Contains(known, name) {
-			b.fail(b.label(fields.Value()), at+"."+name, object.Suggest(name, known), "the field is not known")
+		if name := fields.Selector().Unquoted(); !slices.Contains(knownFields, name) {
+			b.fail(b.labelPos(fields.Value()), fieldPath+"."+name, object.Suggest(name, knownFields), "the field is not known")
 		}
 	}
 }
 
-func (b *bundle) fail(pos object.Pos, at, hint, format string, args ...any) {
-	b.errs = append(b.errs, &object.Error{Stage: object.StageSpec, Pos: pos, Path: at, Hint: hint, Err: fmt.Errorf(format, args...)})
+func (b *bundle) fail(pos object.Pos, fieldPath, hint, format string, args ...any) {
+	b.errs = append(b.errs, &object.Error{Stage: object.StageSpec, Pos: pos, Path: fieldPath, Hint: hint, Err: fmt.Errorf(format, args...)})
 }
 
-// data returns a concrete value as data. The argument above is the place of the struct around it.
+// data returns a concrete value as data. The argument above is the place of the struct around v.
 func (b *bundle) data(v cue.Value, above object.Pos) object.Value {
-	out := object.Value{Pos: b.at(v)}
-	if !out.Pos.IsValid() {
-		out.Pos = above
+	result := object.Value{Pos: b.valuePos(v)}
+	if !result.Pos.IsValid() {
+		result.Pos = above
 	}
 
 	// Containers hold data themselves, and other kinds have a text.
 	v, _ = v.Default()
 	switch kind := v.Kind(); kind {
 	case cue.StructKind:
-		out.Kind = object.KindMap
+		result.Kind = object.KindMap
 		fields, err := v.Fields()
 		for err == nil && fields.Next() {
-			value := b.data(fields.Value(), out.Pos)
-			name := b.label(fields.Value())
+			value := b.data(fields.Value(), result.Pos)
+			name := b.labelPos(fields.Value())
 			if !name.IsValid() {
 				name = value.Pos
 			}
-			out.Members = append(out.Members, object.Member{Name: fields.Selector().Unquoted(), Pos: name, Value: value})
+			result.Members = append(result.Members, object.Member{Name: fields.Selector().Unquoted(), Pos: name, Value: value})
 		}
-		return out
+		return result
 	case cue.ListKind:
-		out.Kind = object.KindList
+		result.Kind = object.KindList
 		items, err := v.List()
 		for err == nil && items.Next() {
-			out.Items = append(out.Items, b.data(items.Value(), out.Pos))
+			result.Items = append(result.Items, b.data(items.Value(), result.Pos))
 		}
-		return out
+		return result
 	case cue.StringKind:
-		out.Kind = object.KindString
-		out.Text, _ = v.String()
-		return out
+		result.Kind = object.KindString
+		result.Text, _ = v.String()
+		return result
 	case cue.NullKind:
-		out.Kind = object.KindNull
-		return out
+		result.Kind = object.KindNull
+		return result
 	case cue.BoolKind:
-		out.Kind = object.KindBool
+		result.Kind = object.KindBool
 	case cue.BytesKind:
-		b.fail(out.Pos, v.Path().String(), "write it as a string", "bytes cannot be given to a module")
-		return out
+		b.fail(result.Pos, v.Path().String(), "write it as a string", "bytes cannot be given to a module")
+		return result
 	case cue.BottomKind:
-		return out // It has no value, which has been reported.
+		return result // It has no value, which has been reported.
 	default:
-		out.Kind = object.KindNumber
+		result.Kind = object.KindNumber
 	}
 
 	// Booleans and numbers are written as in JSON.
 	text, err := v.MarshalJSON()
 	if err != nil || !json.Valid(text) {
-		b.fail(out.Pos, v.Path().String(), "", "%w", errors.Join(errors.New("the value cannot be given to a module"), err))
+		b.fail(result.Pos, v.Path().String(), "", "%w", errors.Join(errors.New("the value cannot be given to a module"), err))
 	}
-	out.Text = string(text)
-	return out
+	result.Text = string(text)
+	return result
 }

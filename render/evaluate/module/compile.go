@@ -35,27 +35,27 @@ const apiVersion = "v1alpha1"
 // safe for concurrent use.
 type Compiled struct {
 	Tree *tree
-	// Value is the module without any input. A Timoni module in the cache has
-	// none: each render loads and builds it with its values.
+	// Value is the module without any input. A Timoni module in the cache has no
+	// Value: each render loads and builds the module with its values.
 	Value cue.Value
 	// instance holds the syntax trees, which are only read.
 	instance *build.Instance
 	Files    []*ast.File
-	// tags are those of the request as the loader takes them.
+	// tags are the tags of the request, as the loader takes them.
 	tags []string
-	// slowly is always through CUE's loader.
+	// slowly makes every load go through CUE's loader.
 	slowly bool
 	// timoni is set for Timoni modules only, and context and version while one is built.
 	timoni  *timoniModule
 	context *object.Context
 	version string
-	// spare holds what of a Timoni module renders share, and inUse what this one has of it.
+	// spare holds loaded Timoni modules for the next renders, and inUse the one of this render.
 	spare *sync.Pool
 	inUse *shared
 
 	Flavour evaluate.Flavour
 	Kind    string
-	// Mark is that of a native module.
+	// Mark is the mark of a native module.
 	Mark spec.Mark
 }
 
@@ -104,20 +104,20 @@ func (c *Compiled) buildMarked(m evaluate.Module, asWritten bool) error {
 	return c.readMark(m)
 }
 
-// build loads and evaluates the module, with one more file if there is one.
-func (c *Compiled) build(m evaluate.Module, asWritten bool, more *ast.File) error {
+// build loads and evaluates the module, with inputFile unless it is nil.
+func (c *Compiled) build(m evaluate.Module, asWritten bool, inputFile *ast.File) error {
 	if !c.slowly && c.timoni == nil {
-		if inst := c.Tree.fastLoad(m); inst != nil && c.buildLoaded(inst, asWritten, more) {
+		if inst := c.Tree.fastLoad(m); inst != nil && c.buildLoaded(inst, asWritten, inputFile) {
 			return nil
 		}
 	}
 	// CUE's loader knows everything and says what is wrong.
-	inst, err := c.load(m, more != nil)
+	inst, err := c.load(m, inputFile != nil)
 	if err != nil {
 		return err
 	}
-	if more != nil {
-		addFile(inst, more)
+	if inputFile != nil {
+		addFile(inst, inputFile)
 	}
 	c.instance = inst
 	c.Files = inst.Files
@@ -144,11 +144,11 @@ func (c *Compiled) load(m evaluate.Module, values bool) (*build.Instance, error)
 	return inst, err
 }
 
-// buildLoaded takes what fastLoad returned. A module with a mistake is left to
-// CUE's loader.
-func (c *Compiled) buildLoaded(inst *build.Instance, asWritten bool, more *ast.File) bool {
-	if more != nil {
-		addFile(inst, more)
+// buildLoaded evaluates the instance of fastLoad, and reports whether it has no mistake. A module
+// with a mistake is left to CUE's loader.
+func (c *Compiled) buildLoaded(inst *build.Instance, asWritten bool, inputFile *ast.File) bool {
+	if inputFile != nil {
+		addFile(inst, inputFile)
 	}
 	value := newContext(asWritten).BuildInstance(inst)
 	if inst.Err != nil || value.Err() != nil {
@@ -237,7 +237,7 @@ func (t *tree) loaderTags(values map[string]string, pos map[string]object.Pos) (
 	}
 
 	// Each name of the user must be one of them.
-	var out []string
+	var tags []string
 	runtime := t.runtimeNames()
 	for _, name := range object.SortedKeys(values) {
 		value := values[name]
@@ -254,13 +254,13 @@ func (t *tree) loaderTags(values map[string]string, pos map[string]object.Pos) (
 			return nil, err
 		}
 		if switches[name] && value != "false" {
-			out = append(out, name)
+			tags = append(tags, name)
 		}
 		if fields[name] {
-			out = append(out, name+"="+value)
+			tags = append(tags, name+"="+value)
 		}
 	}
-	return out, nil
+	return tags, nil
 }
 
 // readMark reads the flavour, the kind and the mark of a module.
@@ -283,7 +283,8 @@ func (c *Compiled) readMark(m evaluate.Module) error {
 	}
 	if kind := c.Value.LookupPath(cue.ParsePath("ropewalk.kind")); kind.Exists() {
 		c.Kind, err = kind.String()
-		if err != nil || c.Kind != evaluate.KindPolicy && c.Kind != evaluate.KindProvisioners {
+		known := c.Kind == evaluate.KindPolicy || c.Kind == evaluate.KindProvisioners
+		if err != nil || !known {
 			return &object.Error{
 				Stage: object.StageEvaluate, Pos: c.Tree.At(m, kind), Path: "ropewalk.kind",
 				Err: fmt.Errorf("kind %s is not known, expected %q, %q or none", diagnose.Given(kind), evaluate.KindPolicy, evaluate.KindProvisioners),
@@ -291,7 +292,7 @@ func (c *Compiled) readMark(m evaluate.Module) error {
 		}
 	}
 
-	// The other fields are decoded as those of any document.
+	// The other fields are decoded like the fields of any document.
 	b := bundle{module: m, tree: c.Tree}
 	var errs object.Errors
 	c.Mark, errs = spec.DecodeMark(b.data(ours, c.Tree.At(m, ours)), object.Fields("ropewalk"))
@@ -302,8 +303,8 @@ func (c *Compiled) readMark(m evaluate.Module) error {
 	return c.refuseMisspelt(m)
 }
 
-// refuseUnmarked refuses a module that has the graph of a native one and no mark: its objects would
-// be found, and their order would be lost.
+// refuseUnmarked refuses a module that has the graph of a native module and no mark: its objects
+// would be found, and their order would be lost.
 func (c *Compiled) refuseUnmarked(m evaluate.Module) error {
 	graph := c.Value.LookupPath(cue.MakePath(cue.Str(diagnose.FieldGraph)))
 	if !graph.LookupPath(cue.MakePath(cue.Str(diagnose.FieldNodes))).Exists() {
@@ -330,8 +331,8 @@ func contract(kind string) []string {
 	return []string{"ropewalk", diagnose.FieldInput, diagnose.FieldContext, diagnose.FieldGraph}
 }
 
-// refuseMisspelt refuses fields at the root of a native module whose name is one with a slip:
-// they would mean nothing, and a policy without violations judges nothing.
+// refuseMisspelt refuses fields at the root of a native module whose name is nearly a field of the
+// contract: they would mean nothing, and a policy without violations judges nothing.
 func (c *Compiled) refuseMisspelt(m evaluate.Module) error {
 	const letters = 5 // of a name, for each slip in it
 	var errs object.Errors

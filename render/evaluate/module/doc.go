@@ -4,7 +4,7 @@
 // Package module loads, compiles and evaluates CUE modules.
 //
 // A tree is compiled once into a value in a context of its own; that context never
-// compiles anything again. A render is one unification at the root, a validation, and one
+// compiles anything again. A render is one unification at the root, a validation, and an
 // export of each object; inputs are built in contexts that are thrown away. Trees are
 // regular files in memory below a virtual root that exists on no host.
 //
@@ -14,6 +14,6 @@
 //
 // The fields input, context and graph of a native module are validated in this order,
 // and the first that fails is reported. A plain module gets its input at its root. A
-// Timoni module gets it as its values, laid over those of its own values.cue leaf by
-// leaf; what Timoni decides that has no equivalent is a warning.
+// Timoni module gets it as its values, laid over the values of its own values.cue leaf
+// by leaf; what Timoni decides that has no equivalent is a warning.
 package module

@@ -15,13 +15,13 @@ import (
 // syntax returns the files of the package and of all that it imports.
 func (c *Compiled) syntax() []*ast.File {
 	var files []*ast.File
-	seen := map[*build.Instance]bool{}
+	visited := map[*build.Instance]bool{}
 	var visit func(*build.Instance)
 	visit = func(inst *build.Instance) {
-		if seen[inst] {
+		if visited[inst] {
 			return
 		}
-		seen[inst] = true
+		visited[inst] = true
 		files = append(files, inst.Files...)
 		for _, i := range inst.Imports {
 			visit(i)
@@ -31,7 +31,7 @@ func (c *Compiled) syntax() []*ast.File {
 	return files
 }
 
-// tagAt returns the tag of the first field at one of places that has one.
+// tagAt returns the tag of the first field at places that has a tag.
 func (c *Compiled) tagAt(places []token.Pos) string {
 	for _, p := range places {
 		around := c.Enclosing(p)
@@ -52,10 +52,10 @@ func (c *Compiled) tagAt(places []token.Pos) string {
 	return ""
 }
 
-// written returns the files that the author of the module wrote. With imported, it returns those of
-// what they import too.
+// written returns the files that the author of the module wrote. With imported, it returns the
+// files of imported packages too.
 func (c *Compiled) written(imported bool) []*ast.File {
-	return slices.DeleteFunc(slices.Clone(c.syntax()), func(f *ast.File) bool { return !imported && !c.Tree.own(f.Pos()) })
+	return slices.DeleteFunc(slices.Clone(c.syntax()), func(f *ast.File) bool { return !imported && !c.Tree.owns(f.Pos()) })
 }
 
 // Enclosing returns the nodes around pos, the innermost last.
@@ -63,7 +63,7 @@ func (c *Compiled) Enclosing(pos token.Pos) []ast.Node {
 	if !pos.HasAbsPos() {
 		return nil
 	}
-	var found, stack []ast.Node
+	var enclosing, stack []ast.Node
 	for _, f := range c.syntax() {
 		if f.Filename != pos.Filename() {
 			continue
@@ -73,21 +73,21 @@ func (c *Compiled) Enclosing(pos token.Pos) []ast.Node {
 				return false
 			}
 			stack = append(stack, n)
-			found = append([]ast.Node{}, stack...)
+			enclosing = append([]ast.Node{}, stack...)
 			return true
 		}, nil)
 	}
-	return found
+	return enclosing
 }
 
 // covers reports whether pos is inside n.
 func covers(n ast.Node, pos token.Pos) bool {
-	from, to := n.Pos(), n.End()
-	if !from.HasAbsPos() || !to.HasAbsPos() {
+	start, end := n.Pos(), n.End()
+	if !start.HasAbsPos() || !end.HasAbsPos() {
 		// Nodes that CUE made have no place, but what is in them may have.
 		return true
 	}
-	return token.WithinInclusive(pos.Offset(), from, to)
+	return token.WithinInclusive(pos.Offset(), start, end)
 }
 
 // LabelIs reports whether a label is the name.

@@ -43,7 +43,7 @@ func (t *tree) fastLoad(m evaluate.Module) *build.Instance {
 	return inst
 }
 
-// loader is one load.
+// loader holds the state of one load.
 type loader struct {
 	tree    *tree
 	context *build.Context
@@ -116,7 +116,8 @@ func knownLanguage(version string) bool {
 	var newest, minor, patch int
 	_, _ = fmt.Sscanf(languageVersion, "v0.%d.", &newest)
 	_, err := fmt.Sscanf(version, "v0.%d.%d", &minor, &patch)
-	return err == nil && version == fmt.Sprintf("v0.%d.%d", minor, patch) && minor >= first && minor <= newest
+	complete := err == nil && version == fmt.Sprintf("v0.%d.%d", minor, patch)
+	return complete && minor >= first && minor <= newest
 }
 
 // parseFolder parses the files of one folder. It returns nil if they are not plain.
@@ -133,7 +134,10 @@ func (l *loader) parseFolder(dir string) *build.Instance {
 		}
 		f, err := parser.ParseFile(path.Join(virtualRoot, name), data, parser.ParseComments, parser.Version(l.version))
 		pkg := f.PackageName()
-		if err != nil || pkg == "" || pkg == "_" || len(inst.Files) > 0 && pkg != inst.PkgName {
+		if err != nil || pkg == "" || pkg == "_" {
+			return nil
+		}
+		if len(inst.Files) > 0 && pkg != inst.PkgName {
 			return nil
 		}
 		// AddSyntax would look up all names in the file, as the parser just did.

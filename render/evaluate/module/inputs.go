@@ -14,7 +14,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Inputs is where a module says what it takes.
+// Inputs describes what a module takes.
 type Inputs struct {
 	// Value is the schema; it does not exist where the module takes nothing.
 	Value cue.Value
@@ -24,9 +24,9 @@ type Inputs struct {
 	Own object.Value
 	// Set are paths that are set for the module, so that no user sets them.
 	Set map[string]bool
-	// Filled is Value with Own; it does not exist if there are none.
+	// Filled is Value with Own; it does not exist without Own.
 	Filled cue.Value
-	// Session is the one that Value was built in.
+	// Session is the session that built Value.
 	Session *Session
 }
 
@@ -44,26 +44,26 @@ func (s *Session) Schema() (Inputs, error) {
 	if s.Compiled.Kind == evaluate.KindProvisioners {
 		return Inputs{Session: s}, nil
 	}
-	in := Inputs{Set: map[string]bool{}, Plain: s.Compiled.Flavour == evaluate.FlavourPlain}
+	inputs := Inputs{Set: map[string]bool{}, Plain: s.Compiled.Flavour == evaluate.FlavourPlain}
 	if s.Compiled.Flavour == evaluate.FlavourTimoni {
-		own, _, err := s.Compiled.ownValues(s.origin, object.Value{})
+		ownValues, _, err := s.Compiled.ownValues(s.origin, object.Value{})
 		if err != nil {
-			return in, err
+			return inputs, err
 		}
 		s, err = s.withoutValues()
 		if err != nil {
-			return in, err
+			return inputs, err
 		}
-		in.Own = own
+		inputs.Own = ownValues
 		for _, t := range s.Compiled.timoni.tags {
 			if len(t.path) > len(config()) && slices.Equal(t.path[:len(config())], config()) {
-				in.Set[object.Fields(t.path[len(config()):]...).String()] = true
+				inputs.Set[object.Fields(t.path[len(config()):]...).String()] = true
 			}
 		}
 	}
-	in.Session = s
-	in.Value = s.Compiled.schema(s.Compiled.Value)
-	return in, nil
+	inputs.Session = s
+	inputs.Value = s.Compiled.schema(s.Compiled.Value)
+	return inputs, nil
 }
 
 // schema returns the part of a built module that says what it takes.
@@ -78,7 +78,7 @@ func (c *Compiled) schema(root cue.Value) cue.Value {
 }
 
 // Together returns the inputs of two modules in one context of CUE, so that their values can
-// be compared. Those of a module of provisioners are its whole package.
+// be compared. For a module of provisioners, Value is its whole package.
 func Together(a, b *Session) (first, second Inputs, err error) {
 	first, err = a.Schema()
 	if err != nil {
@@ -89,14 +89,14 @@ func Together(a, b *Session) (first, second Inputs, err error) {
 		return first, second, err
 	}
 	ctx := newContext(true)
-	for _, in := range []*Inputs{&first, &second} {
-		c := in.Session.Compiled
-		in.Value = ctx.BuildInstance(c.instance)
+	for _, inputs := range []*Inputs{&first, &second} {
+		c := inputs.Session.Compiled
+		inputs.Value = ctx.BuildInstance(c.instance)
 		if c.Kind != evaluate.KindProvisioners {
-			in.Value = c.withSet(c.schema(in.Value))
+			inputs.Value = c.withSet(c.schema(inputs.Value))
 		}
-		if in.Own.Kind == object.KindMap {
-			in.Filled = in.Value.FillPath(cue.Path{}, ctx.CompileBytes(in.Own.JSON()))
+		if inputs.Own.Kind == object.KindMap {
+			inputs.Filled = inputs.Value.FillPath(cue.Path{}, ctx.CompileBytes(inputs.Own.JSON()))
 		}
 	}
 	return first, second, nil
@@ -113,8 +113,8 @@ func (c *Compiled) KindName() string {
 	return "a module of specs"
 }
 
-// withSet returns a schema with what is set for the module, which is the same for every module: so
-// is what is computed only from that.
+// withSet returns a schema with the fields that are set for the module. It sets the same values for
+// every module, so fields that are computed from these alone are equal too.
 func (c *Compiled) withSet(schema cue.Value) cue.Value {
 	if c.timoni == nil {
 		return schema
@@ -123,12 +123,12 @@ func (c *Compiled) withSet(schema cue.Value) cue.Value {
 		if len(t.path) <= len(config()) || !slices.Equal(t.path[:len(config())], config()) {
 			continue
 		}
-		var at []cue.Selector
+		var selectors []cue.Selector
 		for _, name := range t.path[len(config()):] {
-			at = append(at, cue.Str(name))
+			selectors = append(selectors, cue.Str(name))
 		}
 		text := timoniTag(t.name, object.Context{Name: "name", Namespace: "namespace", KubeVersion: "1.99"}, "0.0.0")
-		if set := schema.FillPath(cue.MakePath(at...), text); text != "" && set.LookupPath(cue.MakePath(at...)).Err() == nil {
+		if set := schema.FillPath(cue.MakePath(selectors...), text); text != "" && set.LookupPath(cue.MakePath(selectors...)).Err() == nil {
 			schema = set
 		}
 	}

@@ -47,25 +47,25 @@ func (c *Compiled) InputField() string {
 	}
 }
 
-// at returns the place in the files of the bundle where v was written.
-func (b *bundle) at(v cue.Value) object.Pos {
+// valuePos returns the place in the files of the bundle where v was written.
+func (b *bundle) valuePos(v cue.Value) object.Pos {
 	if field, ok := v.Source().(*ast.Field); ok {
-		return b.own(field.Value.Pos())
+		return b.ownPos(field.Value.Pos())
 	}
-	return b.own(v.Pos())
+	return b.ownPos(v.Pos())
 }
 
-// label returns the place of the name of the field v.
-func (b *bundle) label(v cue.Value) object.Pos {
+// labelPos returns the place of the name of the field v.
+func (b *bundle) labelPos(v cue.Value) object.Pos {
 	if field, ok := v.Source().(*ast.Field); ok {
-		return b.own(field.Label.Pos())
+		return b.ownPos(field.Label.Pos())
 	}
-	return b.own(v.Pos())
+	return b.ownPos(v.Pos())
 }
 
-// own returns the place of p in the files of the author, or none.
-func (b *bundle) own(p token.Pos) object.Pos {
-	if p != token.NoPos && b.tree.own(p) {
+// ownPos returns the place of p in the files of the author. Elsewhere it is not valid.
+func (b *bundle) ownPos(p token.Pos) object.Pos {
+	if p != token.NoPos && b.tree.owns(p) {
 		return b.tree.position(b.module, p)
 	}
 	return object.Pos{}

@@ -28,7 +28,7 @@ func (s *Session) fillNative(input object.Value) (diagnose.Filled, error) {
 // Parts returns input and context, as far as the module asks for them.
 func (s *Session) Parts(input object.Value) ([]diagnose.Part, error) {
 	var parts []diagnose.Part
-	// An input that is only a name, with nothing behind it, is none.
+	// An input that is only a name, with nothing behind it, counts as absent.
 	if input.Kind != object.KindNone && input.Kind != object.KindNull {
 		if !s.Has(diagnose.FieldInput) {
 			return nil, &object.Error{
@@ -39,7 +39,8 @@ func (s *Session) Parts(input object.Value) ([]diagnose.Part, error) {
 		parts = append(parts, diagnose.Part{Field: diagnose.FieldInput, At: []string{diagnose.FieldInput}, Value: input})
 	}
 	if s.Has(diagnose.FieldContext) {
-		parts = append(parts, diagnose.Part{Field: diagnose.FieldContext, At: []string{diagnose.FieldContext}, Value: diagnose.ContextValue(s.Req.Context)})
+		value := diagnose.ContextValue(s.Req.Context)
+		parts = append(parts, diagnose.Part{Field: diagnose.FieldContext, At: []string{diagnose.FieldContext}, Value: value})
 	}
 	return parts, nil
 }
@@ -135,7 +136,7 @@ func (s *Session) Validate(f diagnose.Filled, fill func(object.Value) (diagnose.
 		}
 
 		// Other mistakes show if parts of the input are left out.
-		again := func(input object.Value) (diagnose.Filled, error) {
+		refill := func(input object.Value) (diagnose.Filled, error) {
 			f, err := fill(input)
 			if err != nil {
 				return f, err
@@ -146,11 +147,11 @@ func (s *Session) Validate(f diagnose.Filled, fill func(object.Value) (diagnose.
 		// Mistakes of the input and of the graph have words of their own.
 		switch field {
 		case diagnose.FieldInput:
-			if errs := s.InputErrorsOf(s.Compiled.Value.LookupPath(path), 1, again); len(errs) > 0 {
+			if errs := s.InputErrorsOf(s.Compiled.Value.LookupPath(path), 1, refill); len(errs) > 0 {
 				return errs.Sorted()
 			}
 		case diagnose.FieldGraph:
-			return s.OutcomeErrors(f, field, err, again)
+			return s.OutcomeErrors(f, field, err, refill)
 		}
 		return s.ErrorsOf(f, field, err)
 	}
@@ -163,7 +164,7 @@ func (s *Session) Nodes(v cue.Value, b *Budget) ([]*object.Node, error) {
 	if err != nil {
 		return nil, s.ModuleError(v, "graph.nodes", "must be a map of nodes")
 	}
-	var out []*object.Node
+	var nodes []*object.Node
 	var errs object.Errors
 	for fields.Next() {
 		n, err := s.readNode(fields.Selector().Unquoted(), fields.Value(), b)
@@ -174,9 +175,9 @@ func (s *Session) Nodes(v cue.Value, b *Budget) ([]*object.Node, error) {
 		if err := b.Err(); err != nil {
 			return nil, err
 		}
-		out = append(out, n)
+		nodes = append(nodes, n)
 	}
-	return out, errs.Err()
+	return nodes, errs.Err()
 }
 
 // readNode reads one node.
@@ -242,8 +243,8 @@ func (b *Budget) export(v cue.Value) (object.Object, error) {
 	return object.Decode(data)
 }
 
-// numberAt returns where the number is that no object can hold, if err is about one. For every
-// other error it returns v and path.
+// numberAt returns the place of the number that no object can hold, if err is about such a number.
+// For every other error it returns v and path.
 func numberAt(v cue.Value, path object.Path, err error) (cue.Value, object.Path) {
 	var number *object.NumberError
 	if !errors.As(err, &number) {
@@ -266,7 +267,8 @@ func (b Budget) Err() error {
 		return fmt.Errorf("the module makes more than %d objects, which no flag allows: make several specs of it", maxObjects)
 	}
 	if b.Bytes > maxOutputBytes {
-		return fmt.Errorf("the module makes objects of more than %d MiB together, which no flag allows: make several specs of it", maxOutputBytes>>20)
+		const limit = maxOutputBytes >> 20
+		return fmt.Errorf("the module makes objects of more than %d MiB together, which no flag allows: make several specs of it", limit)
 	}
 	return nil
 }
@@ -278,12 +280,12 @@ func (s *Session) nodePos(v cue.Value) object.Pos {
 	if p := v.Pos(); s.Module.Own(p) {
 		return s.Module.Position(p)
 	}
-	made := Field(v, diagnose.FieldObject)
-	if p := made.Pos(); made.Exists() && s.Module.Own(p) {
+	nodeObject := Field(v, diagnose.FieldObject)
+	if p := nodeObject.Pos(); nodeObject.Exists() && s.Module.Own(p) {
 		return s.Module.Position(p)
 	}
-	kind := Field(made, "kind")
-	return s.OwnPos(v, made, kind)
+	kind := Field(nodeObject, "kind")
+	return s.OwnPos(v, nodeObject, kind)
 }
 
 // Unmarshal reads data that CUE wrote. The values of encoding/json are enough if no positions are

@@ -81,11 +81,11 @@ func (d *nodeDecoder) readDependencies(value any, v cue.Value) {
 		return
 	}
 	for i, e := range list {
-		at := v.LookupPath(cue.MakePath(cue.Index(i)))
+		item := v.LookupPath(cue.MakePath(cue.Index(i)))
 		path := fmt.Sprintf("dependsOn[%d]", i)
 		id, ok := e.(string)
 		if !ok {
-			d.fail(at, path, "must be a node id, got "+GotJSON(e))
+			d.fail(item, path, "must be a node id, got "+GotJSON(e))
 			continue
 		}
 
@@ -96,7 +96,8 @@ func (d *nodeDecoder) readDependencies(value any, v cue.Value) {
 			node = id
 		}
 		if !validDependency(spec, node, full) {
-			d.fail(at, path, fmt.Sprintf("must be a node of this spec (\"node\"), of another (\"spec/node\") or another spec (\"spec/\"), got %q", id))
+			const expected = `must be a node of this spec ("node"), of another ("spec/node") or another spec ("spec/")`
+			d.fail(item, path, fmt.Sprintf("%s, got %q", expected, id))
 			continue
 		}
 
@@ -105,7 +106,7 @@ func (d *nodeDecoder) readDependencies(value any, v cue.Value) {
 		if !full {
 			need = d.session.NodeID(node)
 		}
-		pos := object.FirstValid(d.session.OwnPos(at), d.node.Pos)
+		pos := object.FirstValid(d.session.OwnPos(item), d.node.Pos)
 		d.node.DependsOn = append(d.node.DependsOn, object.Dependency{ID: need, Pos: pos})
 	}
 }
@@ -118,14 +119,14 @@ func (d *nodeDecoder) readReadyWhen(value any, v cue.Value) {
 		return
 	}
 	for i, e := range list {
-		at := v.LookupPath(cue.MakePath(cue.Index(i)))
+		item := v.LookupPath(cue.MakePath(cue.Index(i)))
 		path := object.Path{object.Field("readyWhen"), object.Index(i)}
 		rule, ok := e.(map[string]any)
 		if !ok {
-			d.fail(at, path.String(), "must be a rule, got "+GotJSON(e))
+			d.fail(item, path.String(), "must be a rule, got "+GotJSON(e))
 			continue
 		}
-		d.readRule(rule, at, path)
+		d.readRule(rule, item, path)
 	}
 }
 
@@ -141,27 +142,27 @@ func (d *nodeDecoder) readNeeds(value any, v cue.Value) {
 		return
 	}
 	for i, e := range list {
-		at := v.LookupPath(cue.MakePath(cue.Index(i)))
+		item := v.LookupPath(cue.MakePath(cue.Index(i)))
 		path := object.Path{object.Field("needs"), object.Index(i)}
 		fields, ok := e.(map[string]any)
 		if !ok {
-			d.fail(at, path.String(), "must be an object such as {kind: \"Secret\", name: \"db\"}, got "+GotJSON(e))
+			d.fail(item, path.String(), "must be an object such as {kind: \"Secret\", name: \"db\"}, got "+GotJSON(e))
 			continue
 		}
-		n := object.Need{Pos: object.FirstValid(d.session.OwnPos(at), d.node.Pos)}
+		n := object.Need{Pos: object.FirstValid(d.session.OwnPos(item), d.node.Pos)}
 		d.readTexts(fields, map[string]*string{
 			"apiVersion": &n.APIVersion, "kind": &n.Kind, "namespace": &n.Namespace, "name": &n.Name, "ready": &n.Ready,
-		}, at, path)
+		}, item, path)
 		for _, needed := range [...]struct{ name, text string }{{"kind", n.Kind}, {"name", n.Name}} {
 			if _, given := fields[needed.name]; needed.text == "" && (!given || fields[needed.name] == "") {
-				d.fail(at, path.Append(object.Field(needed.name)).String(), "is missing: write the kind and the name of the object")
+				d.fail(item, path.Append(object.Field(needed.name)).String(), "is missing: write the kind and the name of the object")
 			}
 		}
 		d.node.Needs = append(d.node.Needs, n)
 	}
 }
 
-// placeExpression sets the positions of a rule to those of its expression.
+// placeExpression sets the positions of a rule to the positions of its expression.
 func (d *nodeDecoder) placeExpression(v cue.Value, r *object.Ready) {
 	r.Pos = object.FirstValid(d.session.OwnPos(v), r.Pos)
 	source := v.Source()
@@ -185,37 +186,37 @@ func (d *nodeDecoder) readRule(rule map[string]any, v cue.Value, path object.Pat
 	}
 
 	// Each type has fields of its own.
-	at := path.String()
+	rulePath := path.String()
 	switch r.Type {
 	case object.ReadyExists, object.ReadyDeploymentAvailable:
 	case object.ReadyConditionMatch:
 		if r.Condition == "" {
-			d.fail(v, at+".condition", "is missing: ConditionMatch needs the name of a condition")
+			d.fail(v, rulePath+".condition", "is missing: ConditionMatch needs the name of a condition")
 		}
 		if r.Status == "" {
 			r.Status = "True"
 		}
-		d.requireOneOf(v, at+".status", r.Status, "True", "False", "Unknown")
+		d.requireOneOf(v, rulePath+".status", r.Status, "True", "False", "Unknown")
 	case object.ReadyCEL:
 		d.placeExpression(v.LookupPath(cue.ParsePath("expr")), &r)
 		if r.Expr == "" {
-			d.fail(v, at+".expr", "is missing: CEL needs an expression")
+			d.fail(v, rulePath+".expr", "is missing: CEL needs an expression")
 		}
 	default:
-		d.requireOneOf(v, at+".type", r.Type, object.ReadyExists, object.ReadyConditionMatch, object.ReadyDeploymentAvailable, object.ReadyCEL)
+		d.requireOneOf(v, rulePath+".type", r.Type, object.ReadyExists, object.ReadyConditionMatch, object.ReadyDeploymentAvailable, object.ReadyCEL)
 	}
 
 	// Each type may have a timeout.
 	if _, ok := object.ParseTimeout(r.Timeout); rule["timeout"] != nil && !ok {
-		d.fail(v.LookupPath(cue.ParsePath("timeout")), at+".timeout", fmt.Sprintf("must be %s, got %q", object.TimeoutWords, r.Timeout))
+		d.fail(v.LookupPath(cue.ParsePath("timeout")), rulePath+".timeout", fmt.Sprintf("must be %s, got %q", object.TimeoutWords, r.Timeout))
 	}
 
 	// Fields of another type would mean nothing.
 	if r.Type != object.ReadyConditionMatch && r.Condition+r.Status != "" {
-		d.fail(v, at, "condition and status are for type ConditionMatch only")
+		d.fail(v, rulePath, "condition and status are for type ConditionMatch only")
 	}
 	if r.Type != object.ReadyCEL && r.Expr != "" {
-		d.fail(v, at, "expr is for type CEL only")
+		d.fail(v, rulePath, "expr is for type CEL only")
 	}
 	d.node.ReadyWhen = append(d.node.ReadyWhen, r)
 }
@@ -247,10 +248,10 @@ func (d *nodeDecoder) readApply(value any, v cue.Value) {
 // readTexts reads the text fields of m; a nil target is read elsewhere.
 func (d *nodeDecoder) readTexts(m map[string]any, targets map[string]*string, v cue.Value, path object.Path) {
 	for _, name := range object.SortedKeys(m) {
-		at := v.LookupPath(cue.MakePath(cue.Str(name)))
+		fieldValue := v.LookupPath(cue.MakePath(cue.Str(name)))
 		target, known := targets[name]
 		if !known {
-			d.failUnknown(at, path, name, object.SortedKeys(targets))
+			d.failUnknown(fieldValue, path, name, object.SortedKeys(targets))
 			continue
 		}
 		if target == nil {
@@ -258,14 +259,14 @@ func (d *nodeDecoder) readTexts(m map[string]any, targets map[string]*string, v 
 		}
 		text, ok := m[name].(string)
 		if !ok {
-			d.fail(at, path.Append(object.Field(name)).String(), "must be text, got "+GotJSON(m[name]))
+			d.fail(fieldValue, path.Append(object.Field(name)).String(), "must be text, got "+GotJSON(m[name]))
 			continue
 		}
 		*target = text
 	}
 }
 
-// requireOneOf reports a value that is set and is none of allowed.
+// requireOneOf reports a value that is not in allowed. The fields of apply may be absent.
 func (d *nodeDecoder) requireOneOf(v cue.Value, path, value string, allowed ...string) {
 	if value == "" && strings.HasPrefix(path, "apply.") || slices.Contains(allowed, value) {
 		return
@@ -273,8 +274,8 @@ func (d *nodeDecoder) requireOneOf(v cue.Value, path, value string, allowed ...s
 	d.fail(v, path, fmt.Sprintf("must be one of %s, got %q%s", diagnose.Quoted(allowed), value, diagnose.Nearest(value, allowed)))
 }
 
-func (d *nodeDecoder) failUnknown(v cue.Value, path object.Path, name string, known []string) {
-	d.fail(v, path.Append(object.Field(name)).String(), diagnose.UnknownField(name, known))
+func (d *nodeDecoder) failUnknown(v cue.Value, path object.Path, name string, knownFields []string) {
+	d.fail(v, path.Append(object.Field(name)).String(), diagnose.UnknownField(name, knownFields))
 }
 
 // fail notes a mistake at path below the node.

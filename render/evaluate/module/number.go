@@ -25,7 +25,9 @@ func checkNumbers(m evaluate.Module, t *tree, name string, data []byte) error {
 	}
 	var errs object.Errors
 	visit := func(n ast.Node) bool {
-		if lit, ok := n.(*ast.BasicLit); ok && (lit.Kind == token.INT || lit.Kind == token.FLOAT) && !isNumber(lit.Value) {
+		lit, ok := n.(*ast.BasicLit)
+		numeric := ok && (lit.Kind == token.INT || lit.Kind == token.FLOAT)
+		if numeric && !isNumber(lit.Value) {
 			errs = append(errs, &object.Error{
 				Stage: object.StageEvaluate, Pos: t.position(m, lit.Pos()), Err: fmt.Errorf("number %s is out of range", lit.Value),
 				Hint: "quote it if it is text",
@@ -40,31 +42,34 @@ func checkNumbers(m evaluate.Module, t *tree, name string, data []byte) error {
 	return errs.Err()
 }
 
-// longExponent is how many digits the exponent of a number has at least that CUE cannot
-// hold, if the number itself is not some thousand digits long.
+// longExponent counts the digits of the shortest exponent that CUE cannot hold, unless the number
+// itself is some thousand digits long.
 const longExponent = 5
 
 // mayExceed reports whether data holds an exponent of longExponent digits. It looks at
-// every longExponent-th byte only: a run of as many digits has one of those.
+// every longExponent-th byte only: a run of as many digits covers one of these bytes.
 func mayExceed(data []byte) bool {
 	digit := func(i int) bool {
-		return i >= 0 && i < len(data) && (data[i] >= '0' && data[i] <= '9' || data[i] == '_')
+		if i < 0 || i >= len(data) {
+			return false
+		}
+		return (data[i] >= '0' && data[i] <= '9') || data[i] == '_'
 	}
 	for i := longExponent - 1; i < len(data); i += longExponent {
 		if !digit(i) {
 			continue
 		}
-		from := i
-		for digit(from - 1) {
-			from--
+		start := i
+		for digit(start - 1) {
+			start--
 		}
 		for digit(i + 1) {
 			i++
 		}
-		if sign := from - 1; sign >= 0 && (data[sign] == '+' || data[sign] == '-') {
-			from = sign
+		if sign := start - 1; sign >= 0 && (data[sign] == '+' || data[sign] == '-') {
+			start = sign
 		}
-		if from > 0 && data[from-1]|0x20 == 'e' {
+		if start > 0 && data[start-1]|0x20 == 'e' {
 			return true
 		}
 	}

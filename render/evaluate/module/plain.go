@@ -34,14 +34,14 @@ func (s *Session) fillPlain(input object.Value) diagnose.Filled {
 // package: a fill would give the fields of what it evaluates again another order. With expressions
 // it is loaded anew too, because nothing is compiled in the context of what is shared.
 func (s *Session) buildPlain() (diagnose.Filled, error) {
-	without := s.Input.Kind == object.KindNone || len(s.Input.Members) == 0
-	if without && len(s.Req.Expressions) == 0 {
+	noInput := s.Input.Kind == object.KindNone || len(s.Input.Members) == 0
+	if noInput && len(s.Req.Expressions) == 0 {
 		return diagnose.Filled{Root: s.Compiled.Value}, nil
 	}
 	c := *s.Compiled
 	filled := diagnose.Filled{}
 	var file *ast.File
-	if !without {
+	if !noInput {
 		filled.With, file = diagnose.File(c.instance.PkgName, diagnose.Part{Field: diagnose.FieldInput, Value: s.Input})
 	}
 	// The session keeps the module without its input, which messages need.
@@ -69,7 +69,10 @@ func (s *Session) collectObjects() (*walker, error) {
 		return nil, err
 	}
 	if len(w.nodes) == 0 && len(s.Req.Expressions) > 0 && !s.Req.AllowEmpty {
-		return nil, &object.Error{Stage: object.StageEvaluate, Pos: ExpressionPos(s.Req.Expressions[0]), Err: errors.New("it gives no object: no value in it has both a concrete apiVersion and a concrete kind")}
+		return nil, &object.Error{
+			Stage: object.StageEvaluate, Pos: ExpressionPos(s.Req.Expressions[0]),
+			Err: errors.New("it gives no object: no value in it has both a concrete apiVersion and a concrete kind"),
+		}
 	}
 	if len(w.nodes) == 0 && !w.timoni && !s.Req.AllowEmpty {
 		return nil, fmt.Errorf("module %q makes no objects: no value has both a concrete apiVersion and a concrete kind", s.Module.Name())
@@ -78,18 +81,18 @@ func (s *Session) collectObjects() (*walker, error) {
 	return w, object.NameNodes(s.Req.Spec, w.nodes, "give one of them another name, or hide the one that is not meant: _name or #Name")
 }
 
-// withoutCopies returns nodes without those whose object equals an earlier one in all of its
-// content: one value that is found in two fields is one object.
+// withoutCopies removes the nodes whose object has the same content as the object of an earlier
+// node: a value that is found in two fields is one object.
 func withoutCopies(nodes []*object.Node) []*object.Node {
-	seen := map[object.Ref][]*object.Node{}
+	earlier := map[object.Ref][]*object.Node{}
 	return slices.DeleteFunc(nodes, func(n *object.Node) bool {
 		ref := n.Object.Ref()
-		for _, other := range seen[ref] {
+		for _, other := range earlier[ref] {
 			if reflect.DeepEqual(other.Object, n.Object) {
 				return true
 			}
 		}
-		seen[ref] = append(seen[ref], n)
+		earlier[ref] = append(earlier[ref], n)
 		return false
 	})
 }
@@ -113,8 +116,8 @@ func (w *walker) takePlain() error {
 	if err != nil {
 		return err
 	}
-	// What has no value may be an object, or a condition for one: all that is rendered is
-	// concrete, as for `cue export`.
+	// A field without a value may be an object, or the condition of an object: everything that is
+	// rendered must be concrete, as for `cue export`.
 	for _, v := range rendered {
 		if err := v.Validate(cue.Concrete(true), cue.Final()); err != nil {
 			return firstPerPlace(s.ErrorsOf(w.filled, "", err))
@@ -124,19 +127,20 @@ func (w *walker) takePlain() error {
 	return nil
 }
 
-// expressions returns what is rendered of a package: what the expressions of the request give in
-// it, as for `cue export -e`, or the package if there are none.
+// expressions returns the values of a package to render: the values of the expressions of the
+// request, as for `cue export -e`, or the package if the request has no expressions.
 func (s *Session) expressions(root cue.Value) ([]cue.Value, error) {
 	if len(s.Req.Expressions) == 0 {
 		return []cue.Value{root}, nil
 	}
-	var out []cue.Value
+	var values []cue.Value
 	var errs object.Errors
 	for _, text := range s.Req.Expressions {
 		x, err := parser.ParseExpr("", text)
 		if err == nil {
-			v := root.Context().BuildExpr(x, cue.Scope(root), cue.InferBuiltins(true), cue.ImportPath(s.Compiled.instance.ID())) //nolint:staticcheck // a scope is of its own context
-			out = append(out, v)
+			imports := cue.ImportPath(s.Compiled.instance.ID())
+			v := root.Context().BuildExpr(x, cue.Scope(root), cue.InferBuiltins(true), imports) //nolint:staticcheck // a scope is of its own context
+			values = append(values, v)
 			err = v.Err()
 		}
 		if err != nil {
@@ -146,14 +150,14 @@ func (s *Session) expressions(root cue.Value) ([]cue.Value, error) {
 			})
 		}
 	}
-	return out, errs.Err()
+	return values, errs.Err()
 }
 
 // ExpressionPos returns the position of mistakes in an expression of a request.
 func ExpressionPos(text string) object.Pos { return object.Pos{File: "--expression " + text} }
 
-// firstPerPlace keeps one of the errors at one place, that of the value which is not set
-// itself: it is missing wherever it is used.
+// firstPerPlace keeps one error for each place, and prefers the error about the value that is not
+// set itself: every use of that value has an error, too.
 func firstPerPlace(err error) error {
 	errs := object.AsErrors(err, object.StageEvaluate)
 	rank := func(e *object.Error) int {
@@ -182,12 +186,13 @@ func (s *Session) refuseInput() error {
 	default:
 		return s.Report(diagnose.Mistake{Message: "expected a map, got " + diagnose.Quote(s.Input)})
 	}
-	known := diagnose.KnownFields(s.Compiled.Value)
+	knownFields := diagnose.KnownFields(s.Compiled.Value)
 	var errs object.Errors
 	for _, m := range s.Input.Members {
 		path := object.Path{object.Field(m.Name)}
 		if !diagnose.SchemaStep(s.Compiled.Value, path[0]).Exists() {
-			errs = append(errs, s.Report(diagnose.Mistake{Path: path, Key: true, Message: diagnose.UnknownField(m.Name, known), Hint: misspeltMark(known)}))
+			message := diagnose.UnknownField(m.Name, knownFields)
+			errs = append(errs, s.Report(diagnose.Mistake{Path: path, Key: true, Message: message, Hint: misspeltMark(knownFields)}))
 		}
 	}
 	return errs.Err()
@@ -216,20 +221,20 @@ func (s *Session) explainPlain(f diagnose.Filled, err error) error {
 func addDefaultHints(errs object.Errors) {
 	fixed := regexp.MustCompile(`^expected (-?[0-9][0-9.]*|true|false|"[^"]*"), got `)
 	for _, e := range errs {
-		found := fixed.FindStringSubmatch(e.Err.Error())
-		if found == nil || e.Hint != "" {
+		match := fixed.FindStringSubmatch(e.Err.Error())
+		if match == nil || e.Hint != "" {
 			continue
 		}
 		kind := "number"
 		switch {
-		case found[1][0] == '"':
+		case match[1][0] == '"':
 			kind = "string"
-		case found[1] == "true" || found[1] == "false":
+		case match[1] == "true" || match[1] == "false":
 			kind = "bool"
-		case !strings.Contains(found[1], "."):
+		case !strings.Contains(match[1], "."):
 			kind = "int"
 		}
-		e.Hint = fmt.Sprintf("the package fixes it: write *%s | %s there, which makes it a default", found[1], kind)
+		e.Hint = fmt.Sprintf("the package fixes it: write *%s | %s there, which makes it a default", match[1], kind)
 	}
 }
 
@@ -240,13 +245,13 @@ type walker struct {
 	nodes   []*object.Node
 	errs    object.Errors
 	budget  Budget
-	// values are those that the nodes were made of.
+	// values holds the value that each node was made of.
 	values map[*object.Node]cue.Value
 	// timoni is set for the objects of Timoni's apply sets.
 	timoni   bool
 	warnings object.Errors
-	// at is the line of the apply set.
-	at object.Pos
+	// setPos is the line of the apply set.
+	setPos object.Pos
 }
 
 func (w *walker) walk(v cue.Value) {
@@ -274,13 +279,13 @@ func (w *walker) walk(v cue.Value) {
 }
 
 // pos returns the line of the module that made the object v. The sets of a Timoni module only list
-// objects that templates make, so the line is that of the template.
+// objects that templates make, so it returns the line of the template.
 func (w *walker) pos(v cue.Value) object.Pos {
 	if !w.timoni {
 		return w.session.nodePos(v)
 	}
 	kind := Field(v, "kind")
-	return object.FirstValid(w.session.OwnPos(kind, v), w.at)
+	return object.FirstValid(w.session.OwnPos(kind, v), w.setPos)
 }
 
 // IsObject reports whether v has a concrete apiVersion and a concrete kind.
@@ -293,8 +298,8 @@ func IsObject(v cue.Value) bool {
 	return true
 }
 
-// refuseUnlike reports a struct that is an object but for its apiVersion or its kind: one
-// is missing or no text, or its name has a slip.
+// refuseUnlike reports a struct that is an object but for its apiVersion or its kind: the field is
+// missing, is no text, or its name has a slip.
 func (w *walker) refuseUnlike(v cue.Value) {
 	fail := func(at cue.Value, hint, format string, args ...any) {
 		e := w.session.ModuleError(at, at.Path().String(), fmt.Sprintf(format, args...))
@@ -310,35 +315,43 @@ func (w *walker) refuseUnlike(v cue.Value) {
 		}
 	}
 	metadata, _ := field("metadata").Default()
-	if (version == "apiVersion") == (kind == "kind") || version != "" && kind != "" || metadata.Kind() != cue.StructKind {
+	oneIsRight := (version == "apiVersion") != (kind == "kind")
+	oneIsAbsent := version == "" || kind == ""
+	if !oneIsRight || !oneIsAbsent || metadata.Kind() != cue.StructKind {
 		return
 	}
 	name, other := "apiVersion", "kind"
 	if version == "" {
 		name, other = other, name
 	}
-	fail(v, "give it the text "+other+", or hide what is no object: _name or #Name", "this has metadata and the %s %q but no %s, and is no object", name, textAt(v, name), other)
+	hint := "give it the text " + other + ", or hide what is no object: _name or #Name"
+	fail(v, hint, "this has metadata and the %s %q but no %s, and is no object", name, textAt(v, name), other)
 }
 
 // likeText returns the name of the field of v that holds text and is called name, or was meant to
-// be. It returns "" if there is none.
+// be. It returns "" if v has no such field.
 func likeText(v cue.Value, name string) string {
 	if _, err := v.LookupPath(cue.MakePath(cue.Str(name))).String(); err == nil {
 		return name
 	}
+
+	// A field of a similar name must hold a version to be taken for an apiVersion.
+	version := regexp.MustCompile(`^([\w.-]+/)?v\d\w*$`)
 	fields, err := v.Fields()
 	for err == nil && fields.Next() {
 		label := fields.Selector().Unquoted()
 		text, err := fields.Value().String()
-		slips := object.Distance(strings.ToLower(label), strings.ToLower(name))
-		if err == nil && slips <= len(name)/4 && label != "appVersion" && (name == "kind" || regexp.MustCompile(`^([\w.-]+/)?v\d\w*$`).MatchString(text)) {
+		if err != nil || label == "appVersion" || object.Distance(strings.ToLower(label), strings.ToLower(name)) > len(name)/4 {
+			continue
+		}
+		if name == "kind" || version.MatchString(text) {
 			return label
 		}
 	}
 	return ""
 }
 
-// take makes a node of an object, or one of each of its items if it is a List. All of the object is
+// take makes a node of an object, or of each of its items if it is a List. All of the object is
 // concrete.
 func (w *walker) take(v cue.Value) {
 	s := w.session
@@ -350,39 +363,39 @@ func (w *walker) take(v cue.Value) {
 	// Some values cannot be part of an object.
 	var binary *notText
 	if errors.As(err, &binary) {
-		w.errs = append(w.errs, s.ModuleError(binary.at, binary.at.Path().String(), binary.Error()))
+		w.errs = append(w.errs, s.ModuleError(binary.value, binary.value.Path().String(), binary.Error()))
 		return
 	}
 	if err != nil {
-		at, _ := numberAt(v, nil, err)
-		w.errs = append(w.errs, s.ModuleError(at, at.Path().String(), diagnose.Message(err)))
+		valuePath, _ := numberAt(v, nil, err)
+		w.errs = append(w.errs, s.ModuleError(valuePath, valuePath.Path().String(), diagnose.Message(err)))
 		return
 	}
 
 	// A List stands for its items.
 	pos := w.pos(v)
-	at := v.Path().String()
-	below, mistake := o.Expand()
+	valuePath := v.Path().String()
+	objects, mistake := o.Expand()
 	if mistake != nil {
 		mistake.Stage = object.StageEvaluate
 		mistake.Pos = pos
-		mistake.Path = strings.Trim(at+"."+mistake.Path, ".")
+		mistake.Path = strings.Trim(valuePath+"."+mistake.Path, ".")
 		w.errs = append(w.errs, mistake)
 		return
 	}
 
 	// Each object needs an identity.
-	for i, o := range below {
+	for i, o := range objects {
 		w.budget.objects += min(i, 1) // the first is counted
 		if w.timoni && isKustomize(o) {
-			e := s.ModuleError(v, at, "configuration of kustomize is left out: it is not an object of the cluster")
+			e := s.ModuleError(v, valuePath, "configuration of kustomize is left out: it is not an object of the cluster")
 			e.Severity = object.SeverityWarning
 			w.warnings = append(w.warnings, e)
 			continue
 		}
 		if o.APIVersion() == "" || o.Kind() == "" || o.Name() == "" {
 			w.errs = append(w.errs, &object.Error{
-				Stage: object.StageEvaluate, Pos: pos, Path: at,
+				Stage: object.StageEvaluate, Pos: pos, Path: valuePath,
 				Err:  fmt.Errorf("an object needs apiVersion, kind and metadata.name, got %q, %q and %q", o.APIVersion(), o.Kind(), o.Name()),
 				Hint: o.NameHint(),
 			})
@@ -395,7 +408,7 @@ func (w *walker) take(v cue.Value) {
 }
 
 // misspeltMark returns the hint for a module that is read as plain CUE because the field that says
-// how to read it has a slip. It returns "" if none of its fields has one.
+// how to read it has a slip. It returns "" if no field has a slip.
 func misspeltMark(fields []string) string {
 	for _, name := range fields {
 		for _, mark := range []string{"ropewalk", "timoni"} {

@@ -35,9 +35,9 @@ func (t *tree) position(m evaluate.Module, p token.Pos) object.Pos {
 	return t.pos(m, at.Filename, at.Line, at.Column)
 }
 
-// own reports whether p is in a file that the author of the module wrote, and
+// owns reports whether p is in a file that the author of the module wrote, and
 // neither in a dependency nor in a schema.
-func (t *tree) own(p token.Pos) bool {
+func (t *tree) owns(p token.Pos) bool {
 	name, ok := strings.CutPrefix(p.Filename(), virtualRoot+"/")
 	return ok && !strings.HasPrefix(name, path.Join(t.root, modFolder)+"/")
 }
@@ -47,52 +47,52 @@ func (t *tree) moduleErrors(m evaluate.Module, err error) error {
 	if broken := t.syntaxErrors(m, err); len(broken) > 0 {
 		return broken.Sorted()
 	}
-	var out object.Errors
+	var errs object.Errors
 
 	// Each error of CUE has a message and perhaps a hint.
 	for _, e := range cueerrors.Errors(err) {
-		one := &object.Error{
+		mistake := &object.Error{
 			Stage: object.StageEvaluate,
 			Err:   fmt.Errorf("%s", t.clean(m, loadMessage(e))),
 		}
-		one.Hint = t.near(one.Err.Error())
-		if bad := t.badModuleFile(m, one.Err.Error()); bad != nil {
-			out = append(out, bad)
+		mistake.Hint = t.near(mistake.Err.Error())
+		if bad := t.badModuleFile(m, mistake.Err.Error()); bad != nil {
+			errs = append(errs, bad)
 			continue
 		}
 
 		// The folder may have a name that no import can have.
 		unnamed := t.unnameable(e)
 		if unnamed {
-			one.Err = fmt.Errorf("the package in the folder %q cannot import anything: CUE has no name for it", t.dir)
-			one.Hint = "rename the folder: CUE takes letters from a to z and A to Z, digits, and any of -._+~ there"
+			mistake.Err = fmt.Errorf("the package in the folder %q cannot import anything: CUE has no name for it", t.dir)
+			mistake.Hint = "rename the folder: CUE takes letters from a to z and A to Z, digits, and any of -._+~ there"
 		}
 
 		// Places in the author's own files come first.
 		places := cueerrors.Positions(e)
-		foreign := slices.DeleteFunc(slices.Clone(places), t.own)
-		for _, p := range append(slices.DeleteFunc(places, func(p token.Pos) bool { return !t.own(p) }), foreign...) {
-			at := t.position(m, p)
+		foreign := slices.DeleteFunc(slices.Clone(places), t.owns)
+		for _, p := range append(slices.DeleteFunc(places, func(p token.Pos) bool { return !t.owns(p) }), foreign...) {
+			pos := t.position(m, p)
 			switch {
-			case !at.IsValid():
-			case !one.Pos.IsValid():
-				one.Pos = at
+			case !pos.IsValid():
+			case !mistake.Pos.IsValid():
+				mistake.Pos = pos
 			default:
-				one.Notes = append(one.Notes, object.Note{Pos: at, Text: "required here"})
+				mistake.Notes = append(mistake.Notes, object.Note{Pos: pos, Text: "required here"})
 			}
 		}
 
 		// Without a place, the error is about the folder or the module.
 		switch {
-		case one.Pos.IsValid():
+		case mistake.Pos.IsValid():
 		case unnamed:
-			one.Pos = object.Pos{File: path.Join(m.Label, t.dir)}
+			mistake.Pos = object.Pos{File: path.Join(m.Label, t.dir)}
 		default:
-			one.Pos = object.Pos{File: diagnose.ModuleName(m)}
+			mistake.Pos = object.Pos{File: diagnose.ModuleName(m)}
 		}
-		out = append(out, one)
+		errs = append(errs, mistake)
 	}
-	return diagnose.OncePerName(out)
+	return diagnose.OncePerName(errs)
 }
 
 // near returns the hint for a message about a name that CUE does not know.
@@ -114,21 +114,26 @@ func loadMessage(e cueerrors.Error) string {
 	text := diagnose.Message(e)
 	_, after, missing := strings.Cut(text, `cannot find package "`)
 	if name, _, ok := strings.Cut(after, `"`); missing && ok {
-		return fmt.Sprintf("import %q is not in the module: list its module in cue.mod/module.cue (cue mod tidy), or vendor it under %q", name, "cue.mod/pkg/"+name)
+		const format = "import %q is not in the module: list its module in cue.mod/module.cue (cue mod tidy), or vendor it under %q"
+		return fmt.Sprintf(format, name, "cue.mod/pkg/"+name)
 	}
 	return text
 }
 
-// unnameable reports whether CUE's loader has e against a package because the name of
+// unnameable reports whether CUE's loader refuses a package with e because the name of
 // its folder cannot be part of the path of an import. Such a package has no path of its
-// own; the loader resolves none of its imports then, or takes an @ or a colon in the
-// name for what follows a path, and says neither.
+// own. The loader then resolves no import of it, or takes an @ or a colon in the name for
+// the end of the path, and its message does not mention the folder.
 func (t *tree) unnameable(e cueerrors.Error) bool {
 	inside := t.dir
 	if t.root != "." {
 		inside = strings.TrimPrefix(strings.TrimPrefix(t.dir, t.root), "/")
 	}
-	if inside == "" || inside == "." || module.CheckImportPath("module.local/"+inside) == nil && !strings.ContainsAny(inside, "@:") {
+	if inside == "" || inside == "." {
+		return false
+	}
+	nameable := module.CheckImportPath("module.local/"+inside) == nil && !strings.ContainsAny(inside, "@:")
+	if nameable {
 		return false
 	}
 	return len(cueerrors.Positions(e)) == 0 || strings.Contains(diagnose.Message(e), "no dependency found for package")
@@ -142,8 +147,8 @@ func (t *tree) clean(m evaluate.Module, text string) string {
 
 // InModule adds to an error which module it is about, unless its position shows that.
 func InModule(m evaluate.Module, err error) error {
-	var one *object.Error
-	if errors.As(err, &one) {
+	var placed *object.Error
+	if errors.As(err, &placed) {
 		return err
 	}
 	err = fmt.Errorf("module %q: %w", diagnose.ModuleName(m), err)
@@ -156,21 +161,21 @@ func InModule(m evaluate.Module, err error) error {
 // syntaxErrors returns the mistakes of the files of err that are not CUE, one for each file: after
 // the first slip the parser takes good lines for wrong ones.
 func (t *tree) syntaxErrors(m evaluate.Module, err error) object.Errors {
-	var out object.Errors
-	seen := map[string]bool{}
+	var errs object.Errors
+	visited := map[string]bool{}
 	for _, e := range cueerrors.Errors(err) {
 		for _, p := range cueerrors.Positions(e) {
 			name, inside := strings.CutPrefix(p.Filename(), virtualRoot+"/")
-			if !inside || seen[name] {
+			if !inside || visited[name] {
 				continue
 			}
-			seen[name] = true
+			visited[name] = true
 			if broken := t.syntaxError(m, name, t.files[name]); broken != nil {
-				out = append(out, broken)
+				errs = append(errs, broken)
 			}
 		}
 	}
-	return out
+	return errs
 }
 
 // syntaxError returns what is wrong with the syntax of a file, or nil if nothing is.
@@ -236,7 +241,7 @@ func unclosed(data []byte) (opened, bool) {
 			stack = append(stack, opened{})
 		case token.LBRACE, token.LBRACK, token.LPAREN:
 			if n := len(stack); tok == token.LPAREN && n > 0 && stack[n-1] == (opened{}) {
-				stack[n-1].indent = -1 // It is that of the interpolation.
+				stack[n-1].indent = -1 // It is the parenthesis of the interpolation.
 				continue
 			}
 			stack = append(stack, opened{bracket: tok.String(), line: line, column: pos.Position().Column, indent: indent(line)})
@@ -245,7 +250,7 @@ func unclosed(data []byte) (opened, bool) {
 				return opened{}, false
 			}
 
-			// A bracket closes the innermost open one, and stands as deep as its line. A parenthesis
+			// A bracket closes the innermost open bracket, and stands as deep as its line. A parenthesis
 			// may close an interpolation.
 			top := stack[len(stack)-1]
 			begins := len(bytes.TrimLeft(lines[line-1], " \t")) == len(lines[line-1])-pos.Position().Column+1
@@ -256,7 +261,7 @@ func unclosed(data []byte) (opened, bool) {
 					continue
 				}
 			case top.bracket != closes[tok] && !slices.ContainsFunc(stack, func(o opened) bool { return o.bracket == closes[tok] }):
-				return opened{}, false // It is the one too many.
+				return opened{}, false // No bracket that it could close is open.
 			case top.bracket != closes[tok], begins && top.line != line && top.indent > indent(line):
 				return top, top.bracket != ""
 			}
@@ -291,21 +296,23 @@ func (t *tree) badModuleFile(m evaluate.Module, text string) *object.Error {
 
 // isIncomplete reports whether an error says of a field that it has no value.
 func isIncomplete(e *object.Error) bool {
-	return slices.ContainsFunc([]string{"has no value", "incomplete value", "non-concrete value"}, func(s string) bool { return strings.Contains(e.Err.Error(), s) })
+	phrases := []string{"has no value", "incomplete value", "non-concrete value"}
+	return slices.ContainsFunc(phrases, func(s string) bool { return strings.Contains(e.Err.Error(), s) })
 }
 
-// below returns the value at a path of CUE below v, as far as there is one.
+// below returns the value at a path of CUE below v, or the last value on the way if the path ends
+// early.
 func below(v cue.Value, path []string) cue.Value {
 	for _, step := range path {
-		next := Field(v, step)
-		if i, err := strconv.Atoi(step); err == nil && !next.Exists() {
+		child := Field(v, step)
+		if i, err := strconv.Atoi(step); err == nil && !child.Exists() {
 			list, _ := v.Default()
-			next = list.LookupPath(cue.MakePath(cue.Index(i)))
+			child = list.LookupPath(cue.MakePath(cue.Index(i)))
 		}
-		if !next.Exists() {
+		if !child.Exists() {
 			break
 		}
-		v = next
+		v = child
 	}
 	return v
 }

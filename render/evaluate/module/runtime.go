@@ -26,7 +26,7 @@ type runtimeAttribute struct {
 
 // runtimeAttributes returns the runtime attributes of the fields in files, in the order of the
 // text.
-func runtimeAttributes(files []*ast.File) (out []runtimeAttribute) {
+func runtimeAttributes(files []*ast.File) (attributes []runtimeAttribute) {
 	pattern := regexp.MustCompile(`^\s*runtime:(\w+):([\w.-]+)\s*$`)
 	for _, f := range files {
 		ast.Walk(f, func(n ast.Node) bool {
@@ -37,13 +37,13 @@ func runtimeAttributes(files []*ast.File) (out []runtimeAttribute) {
 			for _, a := range field.Attrs {
 				key, body := a.Split()
 				if parts := pattern.FindStringSubmatch(body); key == fieldTimoni && parts != nil {
-					out = append(out, runtimeAttribute{kind: parts[1], name: parts[2], pos: a.Pos(), field: field})
+					attributes = append(attributes, runtimeAttribute{kind: parts[1], name: parts[2], pos: a.Pos(), field: field})
 				}
 			}
 			return true
 		}, nil)
 	}
-	return out
+	return attributes
 }
 
 // injectRuntime puts values of Module.Tags in the place of fields that have a
@@ -75,7 +75,7 @@ func injectRuntime(m evaluate.Module, t *tree, files []*ast.File) error {
 		a.field.Value = expr
 	}
 
-	// Names that were resolved to the old expression must mean the new one.
+	// Names that were resolved to the old expression must mean the new expression.
 	for _, f := range files {
 		ast.Walk(f, func(n ast.Node) bool {
 			if id, ok := n.(*ast.Ident); ok && replaced[id.Node] != nil {
@@ -158,13 +158,13 @@ func runtimeValue(kind, text string) (ast.Expr, error) {
 
 // runtimeNames returns the names that runtime attributes of the tree ask for.
 func (t *tree) runtimeNames() map[string]bool {
-	out := map[string]bool{}
+	names := map[string]bool{}
 	for name, data := range t.files {
 		if strings.HasSuffix(name, ".cue") {
 			for _, found := range evaluate.RuntimeNames(data) {
-				out[found] = true
+				names[found] = true
 			}
 		}
 	}
-	return out
+	return names
 }

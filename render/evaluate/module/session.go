@@ -21,9 +21,9 @@ import (
 type Session struct {
 	diagnose.Subject
 	Compiled *Compiled
-	// origin is what the module was compiled of.
+	// origin is the module that was compiled.
 	origin evaluate.Module
-	// soft is where defaults stand in the values of a Timoni module itself.
+	// soft marks where defaults stand in the values of a Timoni module itself.
 	soft map[object.Pos]bool
 }
 
@@ -39,7 +39,7 @@ func NewSession(req evaluate.Request, m evaluate.Module, c *Compiled) *Session {
 }
 
 // Field returns the value at a path of fields below v. CUE's own lookup does not go into a
-// disjunction; its default, if it has one, is what an export of it has.
+// disjunction; an export has the default of a disjunction, so Field goes into the default.
 func Field(v cue.Value, names ...string) cue.Value {
 	for _, name := range names {
 		v, _ = v.Default()
@@ -63,7 +63,7 @@ func (l located) Name() string { return diagnose.ModuleName(l.origin) }
 func (l located) Position(p token.Pos) object.Pos { return l.module.Tree.position(l.origin, p) }
 
 // Own implements source.
-func (l located) Own(p token.Pos) bool { return l.module.Tree.own(p) }
+func (l located) Own(p token.Pos) bool { return l.module.Tree.owns(p) }
 
 // Depth implements source.
 func (l located) Depth(p token.Pos) (depth int) {

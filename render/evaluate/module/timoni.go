@@ -68,9 +68,8 @@ func (w *walker) takeTimoni() error {
 // set instead.
 func (s *Session) withMissing(err error) error {
 	t := s.Compiled.timoni
-	incomplete := slices.ContainsFunc([]string{"is missing", "has no value", "incomplete value", "non-concrete value"}, func(text string) bool {
-		return strings.Contains(err.Error(), text)
-	})
+	phrases := []string{"is missing", "has no value", "incomplete value", "non-concrete value"}
+	incomplete := slices.ContainsFunc(phrases, func(text string) bool { return strings.Contains(err.Error(), text) })
 	if !incomplete || len(evaluate.RuntimeNames(t.data)) == 0 {
 		return err
 	}
@@ -87,28 +86,28 @@ func (s *Session) withMissing(err error) error {
 // mergedValues merges the input over the module's own values, because CUE cannot
 // override the concrete ones among them.
 func (s *Session) mergedValues() (object.Value, error) {
-	own, soft, err := s.Compiled.ownValues(s.origin, s.Input)
+	values, soft, err := s.Compiled.ownValues(s.origin, s.Input)
 	if err != nil {
-		return own, err
+		return values, err
 	}
-	if errs := s.refuseUnequalLists(own, s.Input, nil); len(errs) > 0 {
-		return own, errs.Sorted()
+	if errs := s.refuseUnequalLists(values, s.Input, nil); len(errs) > 0 {
+		return values, errs.Sorted()
 	}
 	s.soft = soft
 	switch s.Input.Kind {
 	case object.KindNone, object.KindNull:
-		return own, nil
+		return values, nil
 	case object.KindMap:
 		layers := s.Req.Layers
 		if len(layers) == 0 {
 			layers = []object.Value{s.Input}
 		}
 		for _, layer := range layers {
-			own = mergeAsTimoni(own, layer, true)
+			values = mergeAsTimoni(values, layer, true)
 		}
-		return own, nil
+		return values, nil
 	default:
-		return own, s.Report(diagnose.Mistake{Message: "expected a map of values, got " + diagnose.Quote(s.Input)})
+		return values, s.Report(diagnose.Mistake{Message: "expected a map of values, got " + diagnose.Quote(s.Input)})
 	}
 }
 
@@ -120,18 +119,19 @@ func (s *Session) fillValues(values object.Value) diagnose.Filled {
 	return s.Fill(diagnose.Part{Field: diagnose.FieldInput, At: []string{fieldValues}, Value: values, Soft: s.soft})
 }
 
-// refuseUnequalLists refuses lists that would have to be merged item by item with one of another
+// refuseUnequalLists refuses lists that would have to be merged item by item with a list of another
 // length: Timoni silently cuts the longer one off.
-func (s *Session) refuseUnequalLists(base, over object.Value, path object.Path) object.Errors {
-	if base.Kind == object.KindList && over.Kind == object.KindList && len(base.Items) != len(over.Items) && len(base.Items) > 0 {
+func (s *Session) refuseUnequalLists(base, overlay object.Value, path object.Path) object.Errors {
+	lists := base.Kind == object.KindList && overlay.Kind == object.KindList
+	if lists && len(base.Items) > 0 && len(base.Items) != len(overlay.Items) {
 		e := s.Report(diagnose.Mistake{Path: path, Message: fmt.Sprintf(
 			"this list has %s and the module's own in %s has %d: Timoni would cut the longer one off",
-			printable.Count(len(over.Items), "item"), valuesFile, len(base.Items))})
+			printable.Count(len(overlay.Items), "item"), valuesFile, len(base.Items))})
 		e.Hint = "give as many items as the module, or make its list empty"
 		return object.Errors{e}
 	}
 	var errs object.Errors
-	for _, m := range over.Members {
+	for _, m := range overlay.Members {
 		if b, ok := base.Get(m.Name); ok {
 			errs = append(errs, s.refuseUnequalLists(b, m.Value, path.Append(object.Field(m.Name)))...)
 		}
@@ -233,7 +233,7 @@ func (w *walker) takeSet(name string, v cue.Value) {
 		w.errs = append(w.errs, w.session.ModuleError(v, "timoni.apply."+name, "must be a list of objects"))
 		return
 	}
-	w.at = w.session.OwnPos(v)
+	w.setPos = w.session.OwnPos(v)
 	for items.Next() {
 		if item, _ := items.Value().Default(); item.IncompleteKind() != cue.NullKind {
 			w.take(item)
@@ -293,7 +293,7 @@ func (w *walker) translateHealthChecks(v cue.Value) {
 			continue
 		}
 
-		// Rules that the object has already win.
+		// An object keeps the rules that it has already.
 		for _, n := range w.nodes {
 			if !judged(n) || len(n.ReadyWhen) > 0 {
 				continue
@@ -305,7 +305,7 @@ func (w *walker) translateHealthChecks(v cue.Value) {
 	}
 }
 
-// textAt returns the text of a field, or "" if it has none.
+// textAt returns the text of a field, or "" if the field has no text.
 func textAt(v cue.Value, name string) string {
 	field := Field(v, name)
 	if !field.Exists() {

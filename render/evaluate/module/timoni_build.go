@@ -21,8 +21,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// noVersion is the module version that Timoni itself builds with where it
-// knows none.
+// noVersion is the module version that Timoni itself builds with if a module has no version.
 const noVersion = "0.0.0-devel"
 
 // buildTimoni loads the module together with its values, as Timoni does, and evaluates
@@ -60,11 +59,11 @@ func (s *Session) withoutValues() (*Session, error) {
 	return d, d.open(&c, nil)
 }
 
-// open builds the Timoni module c for this session, with one more file if there is one.
-func (s *Session) open(c *Compiled, more *ast.File) error {
+// open builds the Timoni module c for this session, with inputFile unless it is nil.
+func (s *Session) open(c *Compiled, inputFile *ast.File) error {
 	c.context = &s.Req.Context
 	c.version = s.origin.Version
-	if err := c.build(s.origin, true, more); err != nil {
+	if err := c.build(s.origin, true, inputFile); err != nil {
 		return InModule(s.origin, err)
 	}
 	if ours := c.Value.LookupPath(cue.ParsePath("ropewalk")); ours.Exists() {
@@ -82,13 +81,13 @@ func (s *Session) open(c *Compiled, more *ast.File) error {
 // instance of a bundle would take as long as to evaluate it.
 type shared struct {
 	instance *build.Instance
-	// literals are what the loader put into fields with @tag, by the name of the tag.
+	// literals holds the values that the loader put into fields with @tag, by the name of the tag.
 	literals map[string][]*ast.BasicLit
 }
 
 // loadShared returns the module with the tags of this render, as a copy to which a file can be
-// added. It is nil for a module that is loaded for each render, because a tag has no value or is no
-// string, or because something is wrong with it.
+// added. It returns nil for a module that must be loaded for each render, because a tag has no value
+// or is no string, or because the module has a mistake.
 func (c *Compiled) loadShared(m evaluate.Module) *build.Instance {
 	names := []string{"name", "namespace", "mv", "kv"}
 	for _, name := range names {
@@ -136,21 +135,21 @@ func (c *Compiled) release() {
 }
 
 // literalsOf returns the literals in files that are a text.
-func literalsOf(files []*ast.File, text string) (out []*ast.BasicLit) {
+func literalsOf(files []*ast.File, text string) (literals []*ast.BasicLit) {
 	quoted := ast.NewString(text).Value
 	for _, f := range files {
 		ast.Walk(f, func(n ast.Node) bool {
 			if l, ok := n.(*ast.BasicLit); ok && l.Value == quoted {
-				out = append(out, l)
+				literals = append(literals, l)
 			}
 			return true
 		}, nil)
 	}
-	return out
+	return literals
 }
 
 // injected returns what the loader puts into fields with @tag: the tags of the request, and for a
-// Timoni module what Timoni sets, of which text returns the value.
+// Timoni module the tags that Timoni sets. The function text returns the value of such a tag.
 func (c *Compiled) injected(text func(name string) string) ([]string, map[string]load.TagVar) {
 	if c.timoni == nil || c.context == nil {
 		return c.tags, nil
@@ -168,14 +167,15 @@ func (c *Compiled) injected(text func(name string) string) ([]string, map[string
 			if value := text(name); value != "" {
 				return ast.NewString(value), nil
 			}
-			// Without a cluster there is no version of one: the field stays open, as for cue vet.
+			// Without a cluster there is no version of a cluster: the field stays open, as for cue vet.
 			return ast.NewIdent("__string"), nil
 		}}
 	}
 	return tags, map[string]load.TagVar{"moduleVersion": variable("mv"), "kubeVersion": variable("kv")}
 }
 
-// timoniTag returns what Timoni sets for one of its own tags. The version is that of the module.
+// timoniTag returns what Timoni sets for one of its own tags. The argument version is the version
+// of the module.
 func timoniTag(name string, c object.Context, version string) string {
 	switch name {
 	case "name":
@@ -190,54 +190,55 @@ func timoniTag(name string, c object.Context, version string) string {
 	return ""
 }
 
-// mergeAsTimoni merges over onto base: over wins leaf by leaf, and lists of one length are merged
-// item by item. A module can see the order of fields in marshalled text and in what it hashes, so
-// it is that of Timoni, which fills base into over field by field: CUE keeps the order of over and
-// puts what is only in base where its name belongs. Among the outermost fields, and if base has
-// just one, it comes last instead, and the fields from the first that both have are sorted.
-func mergeAsTimoni(base, over object.Value, outermost bool) object.Value {
-	out := over
+// mergeAsTimoni merges overlay onto base: overlay wins leaf by leaf, and lists of equal length are
+// merged item by item. A module can see the order of fields in marshalled text and in what it
+// hashes, so the order is the same as in Timoni, which fills base into overlay field by field: CUE
+// keeps the order of overlay, and inserts fields that only base has by their names. Among the
+// outermost fields, and if base has a single field, they come last instead, and the fields from the
+// first shared field on are sorted.
+func mergeAsTimoni(base, overlay object.Value, outermost bool) object.Value {
+	merged := overlay
 
-	// Lists of one length and maps are merged, and anything else is replaced.
-	if base.Kind == object.KindList && over.Kind == object.KindList && len(base.Items) == len(over.Items) {
-		out.Items = nil
-		for i, item := range over.Items {
-			out.Items = append(out.Items, mergeAsTimoni(base.Items[i], item, false))
+	// Lists of equal length and maps are merged, and anything else is replaced.
+	if base.Kind == object.KindList && overlay.Kind == object.KindList && len(base.Items) == len(overlay.Items) {
+		merged.Items = nil
+		for i, item := range overlay.Items {
+			merged.Items = append(merged.Items, mergeAsTimoni(base.Items[i], item, false))
 		}
-		return out
+		return merged
 	}
-	if base.Kind != object.KindMap || over.Kind != object.KindMap {
-		return base.Merge(over)
+	if base.Kind != object.KindMap || overlay.Kind != object.KindMap {
+		return base.Merge(overlay)
 	}
 
-	// The fields of over keep their order.
-	out.Members = nil
-	shared := len(over.Members)
-	for i, m := range over.Members {
-		if own, ok := base.Get(m.Name); ok {
-			m.Value = mergeAsTimoni(own, m.Value, false)
+	// The fields of overlay keep their order.
+	merged.Members = nil
+	shared := len(overlay.Members)
+	for i, m := range overlay.Members {
+		if baseValue, ok := base.Get(m.Name); ok {
+			m.Value = mergeAsTimoni(baseValue, m.Value, false)
 			shared = min(shared, i)
 		}
-		out.Members = append(out.Members, m)
+		merged.Members = append(merged.Members, m)
 	}
 
 	// The fields that only base has follow, each where CUE puts it.
-	own := slices.DeleteFunc(diagnose.Sorted(slices.Clone(base.Members)), func(m object.Member) bool {
-		_, ok := over.Get(m.Name)
+	baseOnly := slices.DeleteFunc(diagnose.Sorted(slices.Clone(base.Members)), func(m object.Member) bool {
+		_, ok := overlay.Get(m.Name)
 		return ok
 	})
 	if outermost || len(base.Members) == 1 {
-		out.Members = slices.Concat(out.Members[:shared], diagnose.Sorted(out.Members[shared:]), own)
-		return out
+		merged.Members = slices.Concat(merged.Members[:shared], diagnose.Sorted(merged.Members[shared:]), baseOnly)
+		return merged
 	}
-	for i := 0; i < len(out.Members) && len(own) > 0; i++ {
-		if own[0].Name < out.Members[i].Name {
-			out.Members = slices.Insert(out.Members, i, own[0])
-			own = own[1:]
+	for i := 0; i < len(merged.Members) && len(baseOnly) > 0; i++ {
+		if baseOnly[0].Name < merged.Members[i].Name {
+			merged.Members = slices.Insert(merged.Members, i, baseOnly[0])
+			baseOnly = baseOnly[1:]
 		}
 	}
-	out.Members = append(out.Members, own...)
-	return out
+	merged.Members = append(merged.Members, baseOnly...)
+	return merged
 }
 
 // Values returns the field values of a values file in CUE, which is the one file of m. It may
@@ -263,13 +264,13 @@ func Values(m evaluate.Module) (object.Value, error) {
 	return values, err
 }
 
-// ownValues returns the values of values.cue that over is laid over, with positions as the request
-// calls them. The map soft has the places of those that are only defaults (*"a" | string).
-func (c *Compiled) ownValues(m evaluate.Module, over object.Value) (values object.Value, soft map[object.Pos]bool, err error) {
+// ownValues returns the values of values.cue below overlay, with positions as the request
+// calls them. The map soft has the places of the values that are only defaults (*"a" | string).
+func (c *Compiled) ownValues(m evaluate.Module, overlay object.Value) (values object.Value, soft map[object.Pos]bool, err error) {
 	if c.timoni.data == nil {
 		return object.Value{}, nil, nil
 	}
-	raw, err := readValues(m, c, over)
+	raw, err := readValues(m, c, overlay)
 	if err != nil {
 		return object.Value{}, nil, InModule(m, err)
 	}

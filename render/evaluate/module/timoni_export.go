@@ -15,8 +15,8 @@ import (
 // exactFloat bounds the integers that a float holds exactly.
 const exactFloat = 1 << 53
 
-// notText is the error of bytes that are no text; at is where they are.
-type notText struct{ at cue.Value }
+// notText is the error of bytes that are no text, with their value.
+type notText struct{ value cue.Value }
 
 func (e *notText) Error() string {
 	return "bytes that are not UTF-8 have no place in an object: write base64.Encode(null, …)"

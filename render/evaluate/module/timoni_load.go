@@ -22,7 +22,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// timoniSchema is what stands in for the definitions that Timoni lays over a
+// timoniSchema stands in for the definitions that Timoni lays over a
 // module's package; see https://timoni.sh/cue/module/custom-health-checks.
 const timoniSchema = `package main
 
@@ -47,9 +47,9 @@ const timoniSchema = `package main
 // timoniSchemaFile is the name that Timoni gives its own file.
 const timoniSchemaFile = "timoni.schema.cue"
 
-// timoniModule is what a Timoni module has beside the files of its tree.
+// timoniModule holds what a Timoni module has beside the files of its tree.
 type timoniModule struct {
-	// file is the path of values.cue, and data what is in it; nil if there is none.
+	// file is the path of values.cue, and data its content; nil without such a file.
 	file string
 	data []byte
 	// tags are the fields that Timoni sets and that Module.Tags does not.
@@ -98,10 +98,10 @@ func hasVersion(e ast.Expr) bool {
 
 // prepareTimoni changes a tree before it is loaded: values.cue is taken out, because a
 // render puts merged values in its place, and definitions that Timoni brings along are
-// laid over. It is nil for a tree that is not Timoni's.
+// laid over. It returns nil for a tree that is not Timoni's.
 func prepareTimoni(m evaluate.Module, t *tree) *timoniModule {
-	// To parse is dear, and the loader parses again: a module that never says
-	// the word is none of Timoni's.
+	// Parsing is expensive, and the loader parses again: a module without
+	// the word is no Timoni module.
 	if !t.mentions(fieldTimoni) {
 		return nil
 	}
@@ -115,16 +115,16 @@ func prepareTimoni(m evaluate.Module, t *tree) *timoniModule {
 	if !isTimoni(files) {
 		return nil
 	}
-	out := &timoniModule{file: path.Join(t.dir, valuesFile)}
-	out.data = t.files[out.file]
-	delete(t.files, out.file)
-	out.tags = tagFields(files, m.Tags)
+	module := &timoniModule{file: path.Join(t.dir, valuesFile)}
+	module.data = t.files[module.file]
+	delete(t.files, module.file)
+	module.tags = tagFields(files, m.Tags)
 	schema := path.Join(t.dir, timoniSchemaFile)
 	if _, ok := t.files[schema]; !ok && needsSchema(files) {
 		t.files[schema] = []byte(timoniSchema)
 		t.laid[schema] = schemaPrefix + timoniSchemaFile
 	}
-	return out
+	return module
 }
 
 // needsSchema reports whether the package uses Timoni's definitions without
@@ -149,40 +149,40 @@ func needsSchema(files []*ast.File) bool {
 
 // tagFields returns the fields that carry one of Timoni's own tags.
 func tagFields(files []*ast.File, set map[string]string) []tagField {
-	var out []tagField
+	var fields []tagField
 
 	// The names of the fields around are the path of a field.
-	var visit func(n ast.Node, at []string)
-	visit = func(n ast.Node, at []string) {
+	var visit func(n ast.Node, fieldPath []string)
+	visit = func(n ast.Node, fieldPath []string) {
 		switch n := n.(type) {
 		case *ast.Field:
 			name, _, err := ast.LabelName(n.Label)
 			if err != nil {
 				return
 			}
-			at = append(append([]string{}, at...), name)
+			fieldPath = append(append([]string{}, fieldPath...), name)
 			for _, a := range n.Attrs {
 				key, body := a.Split()
 				tag, _, _ := strings.Cut(body, ",")
 				tag = strings.TrimSpace(tag)
 				if _, taken := set[tag]; key == "tag" && !taken {
-					out = append(out, tagField{name: tag, path: at})
+					fields = append(fields, tagField{name: tag, path: fieldPath})
 				}
 			}
-			visit(n.Value, at)
+			visit(n.Value, fieldPath)
 		case *ast.StructLit:
 			for _, d := range n.Elts {
-				visit(d, at)
+				visit(d, fieldPath)
 			}
 		case *ast.BinaryExpr:
 			if n.Op == token.AND {
-				visit(n.X, at)
-				visit(n.Y, at)
+				visit(n.X, fieldPath)
+				visit(n.Y, fieldPath)
 			}
 		case *ast.EmbedDecl:
-			visit(n.Expr, at)
+			visit(n.Expr, fieldPath)
 		case *ast.ParenExpr:
-			visit(n.X, at)
+			visit(n.X, fieldPath)
 		}
 	}
 	for _, f := range files {
@@ -190,12 +190,12 @@ func tagFields(files []*ast.File, set map[string]string) []tagField {
 			visit(d, nil)
 		}
 	}
-	return out
+	return fields
 }
 
 // readValues evaluates values.cue without the rest of the module, as Timoni does. Unlike Timoni it
-// resolves what the file imports. What over replaces may have no value.
-func readValues(m evaluate.Module, c *Compiled, over object.Value) (cue.Value, error) {
+// resolves what the file imports. Fields that overlay replaces may have no value.
+func readValues(m evaluate.Module, c *Compiled, overlay object.Value) (cue.Value, error) {
 	t := c.Tree
 	name := c.timoni.file
 	f, err := parser.ParseFile(path.Join(virtualRoot, name), c.timoni.data, parser.ParseComments)
@@ -229,7 +229,7 @@ func readValues(m evaluate.Module, c *Compiled, over object.Value) (cue.Value, e
 		v = newContext(true).BuildFile(f)
 	}
 
-	// What has no value must get one from over.
+	// Fields without a value must get their value from overlay.
 	values := v.LookupPath(cue.MakePath(cue.Str(fieldValues)))
 	if err := v.Err(); err != nil {
 		return cue.Value{}, t.moduleErrors(m, err)
@@ -237,7 +237,7 @@ func readValues(m evaluate.Module, c *Compiled, over object.Value) (cue.Value, e
 	if !values.Exists() {
 		return cue.Value{}, nil
 	}
-	if err := complete(values, over); err != nil {
+	if err := complete(values, overlay); err != nil {
 		if len(missingRuntime(m, t, files)) == 0 {
 			return cue.Value{}, t.moduleErrors(m, err)
 		}
@@ -246,20 +246,20 @@ func readValues(m evaluate.Module, c *Compiled, over object.Value) (cue.Value, e
 	return values, nil
 }
 
-// complete reports what has no value in v, and gets none from over.
-func complete(v cue.Value, over object.Value) error {
-	if over.Kind == object.KindNone {
+// complete reports the fields of v that have no value and get no value from overlay.
+func complete(v cue.Value, overlay object.Value) error {
+	if overlay.Kind == object.KindNone {
 		return v.Validate(cue.Concrete(true), cue.Final())
 	}
 	var errs cueerrors.Error
 	fields, _ := v.Fields(cue.Optional(true))
-	for over.Kind == object.KindMap && fields != nil && fields.Next() {
-		at := fields.Selector()
-		if own, given := over.Get(at.Unquoted()); given || at.ConstraintType() == 0 {
-			if err := complete(fields.Value(), own); err != nil {
+	for overlay.Kind == object.KindMap && fields != nil && fields.Next() {
+		selector := fields.Selector()
+		if overlayValue, inOverlay := overlay.Get(selector.Unquoted()); inOverlay || selector.ConstraintType() == 0 {
+			if err := complete(fields.Value(), overlayValue); err != nil {
 				errs = cueerrors.Append(errs, cueerrors.Promote(err, ""))
 			}
-		} else if at.ConstraintType() == cue.RequiredConstraint {
+		} else if selector.ConstraintType() == cue.RequiredConstraint {
 			return complete(v, object.Value{})
 		}
 	}
@@ -272,14 +272,14 @@ func complete(v cue.Value, over object.Value) error {
 // readValue returns CUE as data. What has no value is of KindNone. Line and column are kept without
 // a file: the name of the file depends on the request.
 func readValue(v cue.Value) object.Value {
-	at := v.Pos().Position()
-	pos := object.Pos{Line: at.Line, Column: at.Column}
+	cuePos := v.Pos().Position()
+	pos := object.Pos{Line: cuePos.Line, Column: cuePos.Column}
 	v, _ = v.Default()
 
 	// Containers hold data themselves.
 	switch kind := v.IncompleteKind(); {
 	case kind == cue.StructKind:
-		out := object.Value{Kind: object.KindMap, Pos: pos}
+		result := object.Value{Kind: object.KindMap, Pos: pos}
 		fields, err := v.Fields()
 		for err == nil && fields.Next() {
 			m := object.Member{Name: fields.Selector().Unquoted(), Value: readValue(fields.Value())}
@@ -288,21 +288,21 @@ func readValue(v cue.Value) object.Value {
 				name := field.Label.Pos().Position()
 				m.Pos = object.Pos{Line: name.Line, Column: name.Column}
 			}
-			out.Members = append(out.Members, m)
+			result.Members = append(result.Members, m)
 		}
-		return out
+		return result
 	case kind == cue.ListKind:
-		out := object.Value{Kind: object.KindList, Pos: pos}
+		result := object.Value{Kind: object.KindList, Pos: pos}
 		items, err := v.List()
 		for err == nil && items.Next() {
-			out.Items = append(out.Items, readValue(items.Value()))
+			result.Items = append(result.Items, readValue(items.Value()))
 		}
-		return out
+		return result
 	case !v.IsConcrete():
 		return object.Value{Pos: pos}
 	}
 	if v.Kind() == cue.BytesKind {
-		// The text that they hold is what Timoni makes of them in the end.
+		// In the end Timoni makes them the text that they hold.
 		if text, err := v.Bytes(); err == nil && utf8.Valid(text) {
 			return object.Value{Kind: object.KindString, Pos: pos, Text: string(text)}
 		}
@@ -314,31 +314,31 @@ func readValue(v cue.Value) object.Value {
 	if json.Unmarshal(data, &text) != nil {
 		return object.Value{Kind: object.KindNull, Pos: pos}
 	}
-	out := object.Value{Kind: object.KindNumber, Pos: pos, Text: string(data)}
+	result := object.Value{Kind: object.KindNumber, Pos: pos, Text: string(data)}
 	switch text := text.(type) {
 	case string:
-		out.Kind = object.KindString
-		out.Text = text
+		result.Kind = object.KindString
+		result.Text = text
 	case bool:
-		out.Kind = object.KindBool
+		result.Kind = object.KindBool
 	case nil:
-		out.Kind = object.KindNull
-		out.Text = ""
+		result.Kind = object.KindNull
+		result.Text = ""
 	}
-	return out
+	return result
 }
 
 // valuesIn returns the module's own values with positions as the request calls them.
 func (m *timoniModule) valuesIn(source evaluate.Module, t *tree, values object.Value) object.Value {
 	var place func(object.Value) object.Value
-	at := func(p object.Pos) object.Pos {
+	translate := func(p object.Pos) object.Pos {
 		return t.pos(source, path.Join(virtualRoot, m.file), p.Line, p.Column)
 	}
 	place = func(v object.Value) object.Value {
-		v.Pos = at(v.Pos)
+		v.Pos = translate(v.Pos)
 		members := make([]object.Member, len(v.Members))
 		for i, e := range v.Members {
-			members[i] = object.Member{Name: e.Name, Pos: at(e.Pos), Value: place(e.Value)}
+			members[i] = object.Member{Name: e.Name, Pos: translate(e.Pos), Value: place(e.Value)}
 		}
 		items := make([]object.Value, len(v.Items))
 		for i, e := range v.Items {

@@ -22,7 +22,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// virtualRoot is where trees appear to the loader. The loader falls through
+// virtualRoot is the folder in which trees appear to the loader. The loader falls through
 // to the disk for what is not laid over, so this folder must exist on no host.
 const virtualRoot = "/.ropewalk-virtual-root/module"
 
@@ -40,8 +40,8 @@ const schemaPrefix = "schema:"
 // tree is a module in memory.
 type tree struct {
 	files map[string][]byte // by slash-separated path
-	// dir is the folder of the package, root that of the CUE module; both are
-	// clean, "." is the root of files.
+	// dir is the folder of the package, and root the folder of the CUE module.
+	// Both are clean; "." is the root of files.
 	dir, root string
 	// laid holds the paths that were laid over, not written by the module.
 	laid map[string]string // path -> position label
@@ -140,8 +140,8 @@ func (t *tree) cueFiles(dir string) []string {
 	return names
 }
 
-// findRoot takes the nearest folder with a module file; a tree without one
-// gets a file at its root.
+// findRoot takes the nearest folder with a module file. A tree without a module file gets one at
+// its root.
 func (t *tree) findRoot() {
 	for d := t.dir; ; d = path.Dir(d) {
 		if data, ok := t.files[path.Join(d, modFile)]; ok {
@@ -203,9 +203,9 @@ func (t *tree) layOver(schemas map[string]fs.FS) error {
 				return nil
 			}
 			data, err := fs.ReadFile(fsys, name)
-			at := path.Join(folder, name)
-			t.files[at] = data
-			t.laid[at] = schemaPrefix + path.Join(importPath, name)
+			target := path.Join(folder, name)
+			t.files[target] = data
+			t.laid[target] = schemaPrefix + path.Join(importPath, name)
 			return err
 		})
 		if err != nil {
@@ -233,7 +233,7 @@ func (t *tree) overlay() map[string]load.Source {
 
 // packageName returns what the loader looks for in the folder: main for a Timoni module, which
 // keeps helper packages beside it; _ if no file has a package clause; "" lets the loader find the
-// one that there is.
+// only package.
 func (t *tree) packageName() string {
 	if _, ok := t.files[path.Join(t.dir, "timoni.cue")]; ok {
 		return "main"
@@ -248,24 +248,24 @@ func (t *tree) packageName() string {
 }
 
 // embedded returns the file that an @embed calls name, which is relative to the folder of the file
-// with the @embed: mostly that of the package, or that of a package that it imports.
+// with the @embed: mostly the folder of the package, or of a package that it imports.
 func (t *tree) embedded(name string) (string, bool) {
-	if own := path.Join(t.dir, name); t.files[own] != nil {
-		return own, true
+	if inPackage := path.Join(t.dir, name); t.files[inPackage] != nil {
+		return inPackage, true
 	}
-	var found []string
+	var matches []string
 	for file := range t.files {
 		if !strings.HasSuffix(name, ".cue") && (file == name || strings.HasSuffix(file, "/"+name)) {
-			found = append(found, file)
+			matches = append(matches, file)
 		}
 	}
-	if len(found) != 1 {
+	if len(matches) != 1 {
 		return "", false
 	}
-	return found[0], true
+	return matches[0], true
 }
 
-// pos turns a file name of the loader and a place in it into one that the
+// pos turns a file name of the loader and a place in it into a position that the
 // user knows.
 func (t *tree) pos(m evaluate.Module, filename string, line, column int) object.Pos {
 	name, ok := strings.CutPrefix(filename, virtualRoot+"/")
