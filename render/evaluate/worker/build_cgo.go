@@ -9,7 +9,7 @@ package worker
 const (
 	// threadMemory is the stacks of a dozen threads: with cgo the C library
 	// maps 8 MiB for each, hardly uses them, and aborts the process where it
-	// gets none.
+	// gets no memory for them.
 	threadMemory = 96 << 20
 	// hardLimit says that the kernel can hold the limit.
 	hardLimit = true

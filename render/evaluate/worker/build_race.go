@@ -9,7 +9,7 @@ package worker
 const (
 	threadMemory = 0
 	// hardLimit is off: the shadow memory of the race detector counts as
-	// written, and is many times that of the program.
+	// written, and is many times the memory of the program.
 	hardLimit = false
 	// exactLimit is off for the same reason.
 	exactLimit = false

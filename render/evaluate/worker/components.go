@@ -21,10 +21,10 @@ type Components struct {
 	Next evaluate.Evaluator
 	// Foreign evaluates foreign modules in place of Next, where it is set.
 	Foreign evaluate.Evaluator
-	// Program returns the path of the program that serves workers with kustomize and Helm, or why
-	// there is none.
+	// Program returns the path of the program that serves workers with kustomize and Helm, or an
+	// error that says why the program is missing.
 	Program func() (string, error)
-	// Options are those of the pool; its Command is set here.
+	// Options are the options of the pool; its Command is set here.
 	Options Options
 
 	once sync.Once
@@ -34,30 +34,30 @@ type Components struct {
 
 var _ evaluate.Evaluator = (*Components)(nil)
 
-// patience is a few starts of a worker: small components of a render share the first one, and
-// large ones are built side by side.
+// patience is the time of a few starts of a worker: small components of a render share the first
+// worker, and large components are built side by side.
 const patience = 100 * time.Millisecond
 
 // Evaluate implements [evaluate.Evaluator]. Where there is no program, the error wraps
 // component.ErrNoEngine.
 func (c *Components) Evaluate(ctx context.Context, req evaluate.Request) (evaluate.Result, error) {
-	to, err := c.evaluatorFor(req)
+	evaluator, err := c.evaluatorFor(req)
 	if err != nil {
 		return evaluate.Result{}, err
 	}
-	return to.Evaluate(ctx, req)
+	return evaluator.Evaluate(ctx, req)
 }
 
 // Trace implements [evaluate.Evaluator].
 func (c *Components) Trace(ctx context.Context, req evaluate.Request, queries []evaluate.Query) ([]evaluate.Origin, error) {
-	to, err := c.evaluatorFor(req)
+	evaluator, err := c.evaluatorFor(req)
 	if err != nil {
 		return nil, err
 	}
-	return to.Trace(ctx, req, queries)
+	return evaluator.Trace(ctx, req, queries)
 }
 
-// Close ends the workers with kustomize and Helm; those of Next and Foreign are their owner's.
+// Close ends the workers with kustomize and Helm. It does not close Next and Foreign.
 func (c *Components) Close() error {
 	c.once.Do(func() { c.err = evaluate.ErrClosed })
 	if c.pool == nil {
@@ -69,12 +69,15 @@ func (c *Components) Close() error {
 // evaluatorFor returns the evaluator of a request.
 func (c *Components) evaluatorFor(req evaluate.Request) (evaluate.Evaluator, error) {
 	build := req.Component
-	if req.Operation != evaluate.OpBuild || build.Helm == nil && build.Kustomize == nil {
+	needsEngine := req.Operation == evaluate.OpBuild && (build.Helm != nil || build.Kustomize != nil)
+	if !needsEngine {
 		if c.Foreign != nil && req.Foreign() {
 			return c.Foreign, nil
 		}
 		return c.Next, nil
 	}
+
+	// The pool is made once, for the first request that needs it.
 	c.once.Do(func() {
 		opts := c.Options
 		var program string
@@ -89,7 +92,8 @@ func (c *Components) evaluatorFor(req evaluate.Request) (evaluate.Evaluator, err
 	case errors.Is(c.err, evaluate.ErrClosed):
 		return nil, c.err
 	case c.err != nil:
-		return nil, object.Errors{{Stage: object.StageEvaluate, Pos: build.Pos, Path: build.Path.String(), Err: diagnose.Because(component.ErrNoEngine, "%v", c.err)}}
+		err := diagnose.Because(component.ErrNoEngine, "%v", c.err)
+		return nil, object.Errors{{Stage: object.StageEvaluate, Pos: build.Pos, Path: build.Path.String(), Err: err}}
 	}
 	return c.pool, nil
 }

@@ -23,7 +23,7 @@ import (
 //	worker to pool   the greeting, then one reply for each call
 //
 // Both ends are of one build, so that the frames carry no version. The greeting tells a
-// worker from another program, and from one of another release.
+// worker from another program, and from a worker of another release.
 
 // greeting is the first frame that a worker sends, with its release after it.
 const greeting = "ropewalk evaluate worker"
@@ -59,8 +59,9 @@ func newCodec() (codec, error) {
 
 func encMode() (cbor.EncMode, error) { return cbor.CoreDetEncOptions().EncMode() }
 
-// Sum returns the SHA-256 of what a worker would be sent for v, a request or a part of one, and the
-// size of that. Equal values have equal sums. Trees are not part of it, only their digests.
+// Sum returns the SHA-256 and the size of the encoding of v, which is a request or a part of a
+// request, as it is sent to workers. Equal values have equal sums. Trees are not part of the
+// encoding, only their digests.
 func Sum(v any) (sum [sha256.Size]byte, size int64, err error) {
 	enc, err := encMode()
 	if err != nil {
@@ -102,7 +103,7 @@ func (c codec) receive(r *bufio.Reader, limit int64, v any) error {
 	return c.dec.Unmarshal(data, v)
 }
 
-// sizeError is a frame over its bound.
+// sizeError reports a frame over its bound.
 type sizeError struct{ size, limit int64 }
 
 // Error returns a text of one line.

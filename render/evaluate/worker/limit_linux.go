@@ -14,14 +14,13 @@ import (
 )
 
 // limitWorker lowers what the process may use: its memory to so many bytes,
-// core dumps and files to none, and open files to its streams.
+// core dumps and files to zero, and open files to its streams.
 //
-// RLIMIT_DATA counts what can be written to, so that a Go program which
-// reserves address space lives well with it, and one that exceeds it dies at
-// once. But since Linux 6.12 a mapping that replaces a reservation, which is
-// how Go takes memory, is only refused when the limit is exceeded already: one
-// large block always gets through. RLIMIT_AS refuses the reservation of such a
-// block.
+// RLIMIT_DATA counts what can be written to. It does not hinder a Go program
+// that reserves address space, and ends a program that exceeds it at once. But
+// since Linux 6.12 a mapping that replaces a reservation, which is how Go takes
+// memory, is only refused when the limit is exceeded already: one large block
+// always gets through. RLIMIT_AS refuses the reservation of such a block.
 func limitWorker(memory int64) error {
 	runtime.GOMAXPROCS(workerProcs)
 	if memory <= 0 {
@@ -38,27 +37,27 @@ func limitWorker(memory int64) error {
 	now := memoryUse()
 	bytes := uint64(memory)
 	if exactLimit && now.address > 0 {
-		// The heap has a first arena, begins somewhere in it, and grows by whole
-		// ones: one large block can exceed the limit by one arena at most.
+		// The heap begins somewhere in its first arena, and grows by whole
+		// arenas: one large block can exceed the limit by one arena at most.
 		if err := limitTo(unix.RLIMIT_AS, now.address+bytes+arena/2); err != nil {
 			return err
 		}
 	}
 	// The runtime keeps 60 MiB of books that count as data and that it hardly
-	// writes to: without them the limit is what the process really uses.
+	// writes to: without them the limit covers the memory that the process really uses.
 	return limitTo(unix.RLIMIT_DATA, bytes+now.data-min(now.data, now.used)+threadMemory)
 }
 
-// arena is by how much the heap of Go grows on 64-bit systems.
+// arena is the size by which the heap of Go grows on 64-bit systems, in bytes.
 const arena = 64 << 20
 
 func limitTo(resource int, bytes uint64) error {
 	return unix.Setrlimit(resource, &unix.Rlimit{Cur: bytes, Max: bytes})
 }
 
-// use is what the kernel counts of this process, in bytes: all addresses, those
-// that can be written to, and what was written. It is zero if the kernel
-// does not tell.
+// use holds what the kernel counts of this process, in bytes: all addresses, the
+// addresses that can be written to, and the memory that was written. It is zero
+// if the kernel does not tell.
 type use struct{ address, data, used uint64 }
 
 func memoryUse() use {
@@ -78,8 +77,8 @@ func memoryUse() use {
 }
 
 // closeInherited closes the files that an ancestor left open for its children
-// to find. Go marks its own, so that they come from elsewhere. What the runtime
-// has opened for itself stays.
+// to find. Go marks its own files, so that these come from elsewhere. Files that
+// the runtime has opened for itself stay open.
 func closeInherited() {
 	files, err := os.ReadDir("/proc/self/fd")
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
 )
 
-// errRecycled is why a worker was replaced that did nothing wrong, and errTooDeep why one ended
-// whose stack grew too large.
+// errRecycled is the reason for replacing a worker that did nothing wrong, and errTooDeep the reason
+// for the end of a worker whose stack grew too large.
 var (
 	errRecycled = errors.New("the worker was replaced")
 	errTooDeep  = diagnose.Because(evaluate.ErrCrashed, "evaluation recursed too deeply")
 )
 
-// loss is how a call ended without a reply.
+// loss describes how a call ended without a reply.
 type loss struct {
 	cause error
 	hint  string
@@ -57,12 +57,12 @@ func saysOutOfMemory(stderr string) bool {
 	return strings.HasPrefix(stack, "runtime.")
 }
 
-// autopsy returns why a process ended by itself while it evaluated. The argument used says that it
-// had done other work before, and ready that it has greeted.
-func autopsy(state *os.ProcessState, stderr string, used, ready bool) *loss {
+// autopsy returns why a process ended by itself while it evaluated. The argument usedBefore
+// says that it had done other work before, and ready that it has greeted.
+func autopsy(state *os.ProcessState, stderr string, usedBefore, ready bool) *loss {
 	switch {
 	case saysOutOfMemory(stderr):
-		return &loss{cause: evaluate.ErrMemory, innocent: used}
+		return &loss{cause: evaluate.ErrMemory, innocent: usedBefore}
 	case strings.Contains(stderr, textStack):
 		return &loss{cause: errTooDeep}
 	case signalled(state):

@@ -16,7 +16,7 @@ import (
 
 // hello is the first frame that a worker gets.
 type hello struct {
-	// Memory is what the worker may use, in bytes; 0 leaves the process as it is.
+	// Memory limits the memory of the worker, in bytes; 0 leaves the process as it is.
 	Memory int64
 	// Release is the build of the pool.
 	Release string
@@ -42,7 +42,7 @@ type treeID uint64
 // call is one call of an evaluator.
 type call struct {
 	Request evaluate.Request
-	// Trees are those of the modules of the Request, in their order; it holds no files.
+	// Trees are the trees of the modules of the Request, in their order; the Request holds no files.
 	Trees []treeID
 	// Trace asks for the origins of Queries.
 	Trace   bool
@@ -96,27 +96,27 @@ func mistakeFrames(list object.Errors) []mistakeFrame {
 	if list == nil {
 		return nil
 	}
-	out := make([]mistakeFrame, len(list))
+	frames := make([]mistakeFrame, len(list))
 	for i, m := range list {
-		out[i] = mistakeFrame{Error: *m}
+		frames[i] = mistakeFrame{Error: *m}
 		if m.Err == nil {
 			continue
 		}
-		out[i].Err = &reasonFrame{Text: m.Err.Error()}
+		frames[i].Err = &reasonFrame{Text: m.Err.Error()}
 		for n, s := range sentinels() {
 			if errors.Is(m.Err, s) {
-				out[i].Err.Sentinel = n + 1
+				frames[i].Err.Sentinel = n + 1
 			}
 		}
 	}
-	return out
+	return frames
 }
 
 func mistakesOf(frames []mistakeFrame) object.Errors {
 	if frames == nil {
 		return nil
 	}
-	out := make(object.Errors, len(frames))
+	mistakes := make(object.Errors, len(frames))
 	for i, f := range frames {
 		m := f.Error
 		if f.Err != nil {
@@ -125,9 +125,9 @@ func mistakesOf(frames []mistakeFrame) object.Errors {
 				m.Err = &diagnose.ReasonError{Text: f.Err.Text, Reason: s[n-1]}
 			}
 		}
-		out[i] = &m
+		mistakes[i] = &m
 	}
-	return out
+	return mistakes
 }
 
 // result returns the Result of a reply.

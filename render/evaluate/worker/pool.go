@@ -27,28 +27,28 @@ type Options struct {
 	// Command is the program that serves a worker, with its arguments; this
 	// program with [WorkerArg] where empty.
 	Command []string
-	// Release is the build of this program, and of that in Command; "" if they are the same
+	// Release is the build of this program, which Command must share; "" if they are the same
 	// program.
 	Release string
-	// Size is how many workers run at once at most; GOMAXPROCS where zero.
+	// Size limits the workers that run at once; GOMAXPROCS where zero.
 	Size int
 	// Schemas is as in [Options].
 	Schemas map[string]fs.FS
-	// Memory is the limit of requests that name none, in bytes; DefaultMemory
-	// where zero.
+	// Memory is the limit of requests without a limit of their own, in bytes;
+	// DefaultMemory where zero.
 	Memory int64
-	// Timeout is the deadline of requests that name none; DefaultTimeout where
-	// zero.
+	// Timeout is the deadline of requests without a deadline of their own;
+	// DefaultTimeout where zero.
 	Timeout time.Duration
-	// Strikes is how often a request may be stopped by its limits, or crash
-	// its worker, before it is refused; 2 where zero, without end where
+	// Strikes limits how often a request may be stopped by its limits, or
+	// crash its worker, before it is refused; 2 where zero, without end where
 	// negative.
 	Strikes int
-	// Refusals is how often such a request is then refused at once before it
-	// is tried again; 20 where zero.
+	// Refusals counts the times that such a request is then refused at once
+	// before it is tried again; 20 where zero.
 	Refusals int
-	// patience is how long a request waits for a worker that runs before another one is
-	// started; 0 starts workers at once.
+	// patience limits the time that a request waits for a running worker before another worker
+	// is started; 0 starts workers at once.
 	patience time.Duration
 }
 
@@ -66,14 +66,15 @@ func (o Options) withDefaults() (Options, error) {
 	o.Timeout = cmp.Or(o.Timeout, evaluate.DefaultTimeout)
 	o.Strikes = cmp.Or(o.Strikes, 2)
 	o.Refusals = cmp.Or(o.Refusals, 20)
-	if o.Size < 0 || o.Memory < minMemory || o.Timeout < 0 || o.Refusals < 0 {
+	negative := o.Size < 0 || o.Timeout < 0 || o.Refusals < 0
+	if negative || o.Memory < minMemory {
 		return o, fmt.Errorf("evaluation workers: size %d, memory %d, timeout %s and refusals %d must be positive, memory at least %d",
 			o.Size, o.Memory, o.Timeout, o.Refusals, minMemory)
 	}
 	return o, nil
 }
 
-// minMemory is what a worker needs to start at all.
+// minMemory is the memory that a worker needs to start at all, in bytes.
 const minMemory = 32 << 20
 
 // Pool evaluates in worker processes that it starts, watches and kills. What a
@@ -81,7 +82,7 @@ const minMemory = 32 << 20
 // one request; all others go on.
 //
 // A request goes to the worker that its module's digest prefers, so that each
-// module is compiled once, and to another one where that is busy. Its deadline
+// module is compiled once, and to another worker where that is busy. Its deadline
 // begins when it has a worker. A worker has the memory limit of the request
 // that started it, because a process can lower its limit and not raise it: a
 // request with another limit replaces it, so that few limits should be in use.
@@ -93,7 +94,7 @@ const minMemory = 32 << 20
 // got wrong must keep working for all others.
 //
 // Memory is judged by workers that have done nothing else: a request that
-// exceeds the limit in a used worker runs again in a fresh one, so that the
+// exceeds the limit in a used worker runs again in a fresh worker, so that the
 // answer never depends on what was rendered before.
 type Pool struct {
 	opts       Options
@@ -106,7 +107,7 @@ type Pool struct {
 
 	mu    sync.Mutex
 	slots []*slot
-	// reserve is how many slots are not in use before a request has lost its patience.
+	// reserve counts the slots that stay unused until a request has lost its patience.
 	reserve int
 	closed  bool
 	stats   Stats
@@ -116,17 +117,17 @@ var _ evaluate.Evaluator = (*Pool)(nil)
 
 // Stats count what happened in a pool since it was made.
 type Stats struct {
-	// Started is how many workers were started.
+	// Started counts the workers that were started.
 	Started int
-	// Killed is how many of them exceeded a limit, crashed, or were cancelled.
+	// Killed counts the workers that exceeded a limit, crashed, or were cancelled.
 	Killed int
-	// Recycled is how many were replaced because their heap had grown, or for
-	// a request with another memory limit.
+	// Recycled counts the workers that were replaced because their heap had
+	// grown, or for a request with another memory limit.
 	Recycled int
-	// Retried is how many requests ran again because they lost their worker
+	// Retried counts the requests that ran again because they lost their worker
 	// through no fault of their own.
 	Retried int
-	// Refused is how many requests were refused by the quarantine.
+	// Refused counts the requests that the quarantine refused.
 	Refused int
 	// PeakMemory is the largest resident size of a worker that has ended, in
 	// bytes; 0 if the system does not tell. Linux counts the size of the
@@ -243,7 +244,7 @@ func (p *Pool) run(ctx context.Context, j job) (*reply, error) {
 	}
 	defer p.calls.Done()
 
-	// A limit that the request leaves out is that of the pool.
+	// A request without limits gets the limits of the pool.
 	j.req.Limits.Timeout = cmp.Or(j.req.Limits.Timeout, p.opts.Timeout)
 	j.req.Limits.Memory = cmp.Or(j.req.Limits.Memory, p.opts.Memory)
 	if j.req.Limits.Memory < minMemory || j.req.Limits.Timeout < 0 {
@@ -258,16 +259,16 @@ func (p *Pool) run(ctx context.Context, j job) (*reply, error) {
 	}
 
 	// A second attempt has the time that the first one left.
-	left := j.req.Limits.Timeout
+	remaining := j.req.Limits.Timeout
 	for attempt := 0; ; attempt++ {
 		began := time.Now()
-		r, lost := p.try(ctx, j, left, attempt > 0)
+		r, lost := p.try(ctx, j, remaining, attempt > 0)
 		if lost == nil {
 			p.quarantine.absolve(j.req)
 			return r, nil
 		}
-		left -= time.Since(began)
-		if attempt == 0 && lost.innocent && left > 0 {
+		remaining -= time.Since(began)
+		if attempt == 0 && lost.innocent && remaining > 0 {
 			p.count(func(s *Stats) { s.Retried++ })
 			continue
 		}

@@ -20,14 +20,14 @@ import (
 	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
 )
 
-// process is a running worker. All but kill is for its one user at a time.
+// process is a running worker. It has one user at a time; only kill may be called by others.
 type process struct {
-	memory int64
-	cmd    *exec.Cmd
-	in     *os.File
-	out    *os.File
-	reader *bufio.Reader
-	stderr *beginning
+	memory   int64
+	cmd      *exec.Cmd
+	requests *os.File
+	replies  *os.File
+	reader   *bufio.Reader
+	stderr   *beginning
 
 	codec    codec
 	release  string
@@ -42,7 +42,7 @@ type process struct {
 	killed error // why we killed it, nil where we did not
 }
 
-// stderrSize is how much of the last words of a worker is kept: the message
+// stderrSize limits the bytes of stderr that are kept of a worker: the message
 // comes before the stack.
 const stderrSize = 4 << 10
 
@@ -69,25 +69,27 @@ func startProcess(opts Options, c codec, memory int64) (*process, error) {
 	}
 
 	// Both ends of the pipes are open until the process has started.
-	childIn, in, err := os.Pipe()
+	childIn, requests, err := os.Pipe()
 	if err != nil {
 		return nil, diagnose.Because(errors.Join(evaluate.ErrWorker, err), "the evaluation worker did not start: %v", err)
 	}
-	out, childOut, err := os.Pipe()
+	replies, childOut, err := os.Pipe()
 	if err != nil {
-		_, _ = childIn.Close(), in.Close()
+		_ = childIn.Close()
+		_ = requests.Close()
 		return nil, diagnose.Because(errors.Join(evaluate.ErrWorker, err), "the evaluation worker did not start: %v", err)
 	}
-	p.in = in
-	p.out = out
-	p.reader = bufio.NewReaderSize(out, 64<<10)
+	p.requests = requests
+	p.replies = replies
+	p.reader = bufio.NewReaderSize(replies, 64<<10)
 	p.cmd = &exec.Cmd{
 		Path: opts.Command[0], Args: opts.Command, Env: []string{}, Dir: workerDir(),
 		Stdin: childIn, Stdout: childOut, Stderr: p.stderr,
 		SysProcAttr: workerAttributes(), WaitDelay: time.Second,
 	}
 	err = p.cmd.Start()
-	_, _ = childIn.Close(), childOut.Close()
+	_ = childIn.Close()
+	_ = childOut.Close()
 	if err != nil {
 		p.close()
 		return nil, diagnose.Because(errors.Join(evaluate.ErrWorker, err), "the evaluation worker did not start: %v", err)
@@ -96,7 +98,7 @@ func startProcess(opts Options, c codec, memory int64) (*process, error) {
 }
 
 // reap waits until the process has ended and returns the largest size that it had. There is one
-// reaper for each process, so that none becomes a zombie.
+// reaper for each process, so that no process becomes a zombie.
 func (p *process) reap() (peak int64) {
 	_ = p.cmd.Wait() // how it ended is in its state
 	close(p.done)
@@ -112,12 +114,15 @@ func (p *process) kill(why error) {
 	}
 	_ = p.cmd.Process.Kill() // it may have ended already
 	// A reader need not wait until the kernel has taken the memory back.
-	_ = p.out.SetReadDeadline(time.Unix(1, 0))
-	_ = p.in.SetWriteDeadline(time.Unix(1, 0))
+	_ = p.replies.SetReadDeadline(time.Unix(1, 0))
+	_ = p.requests.SetWriteDeadline(time.Unix(1, 0))
 }
 
 // close closes the streams.
-func (p *process) close() { _, _ = p.in.Close(), p.out.Close() }
+func (p *process) close() {
+	_ = p.requests.Close()
+	_ = p.replies.Close()
+}
 
 // ended reports whether the process is gone, or about to be.
 func (p *process) ended() bool {
@@ -136,17 +141,17 @@ func (p *process) knows(m evaluate.Module) bool { return m.Digest != "" && p.tre
 
 // call sends j and waits for its reply, its deadline or the end of ctx. After
 // a loss the process is of no use, unless nothing was sent.
-func (p *process) call(ctx context.Context, j job, left time.Duration) (*reply, *loss) {
+func (p *process) call(ctx context.Context, j job, remaining time.Duration) (*reply, *loss) {
 	frames, err := p.encode(j)
 	if err != nil {
 		return nil, &loss{unsent: true, cause: fmt.Errorf("the request cannot be sent to an evaluation worker: %w", err)}
 	}
-	timer := time.AfterFunc(left, func() { p.kill(evaluate.ErrTimeout) })
+	timer := time.AfterFunc(remaining, func() { p.kill(evaluate.ErrTimeout) })
 	defer timer.Stop()
 	stop := context.AfterFunc(ctx, func() { p.kill(ctx.Err()) })
 	defer stop()
 	r, err := p.exchange(frames)
-	used := p.used
+	usedBefore := p.used
 	p.used = true
 	switch {
 	case err == nil && r.Crash != "":
@@ -161,12 +166,12 @@ func (p *process) call(ctx context.Context, j job, left time.Duration) (*reply, 
 	why := p.killed
 	p.mu.Unlock()
 	if why == nil {
-		return nil, p.lost(err, used)
+		return nil, p.lost(err, usedBefore)
 	}
 	return nil, &loss{cause: why}
 }
 
-// releaseError is a worker of another release.
+// releaseError reports a worker of another release.
 type releaseError struct{ worker, pool string }
 
 func (e *releaseError) Error() string {
@@ -174,7 +179,7 @@ func (e *releaseError) Error() string {
 }
 
 // lost returns how a process ended that the pool did not kill.
-func (p *process) lost(err error, used bool) *loss {
+func (p *process) lost(err error, usedBefore bool) *loss {
 	var release *releaseError
 	if errors.As(err, &release) {
 		return &loss{
@@ -190,20 +195,20 @@ func (p *process) lost(err error, used bool) *loss {
 		<-p.done
 		return &loss{cause: diagnose.Because(evaluate.ErrWorker, "the program that was started is not an evaluation worker: %v", err)}
 	}
-	return autopsy(p.cmd.ProcessState, p.stderr.text(), used, p.ready)
+	return autopsy(p.cmd.ProcessState, p.stderr.text(), usedBefore, p.ready)
 }
 
 // encode writes the request and the trees that the worker lacks, as frames.
 func (p *process) encode(j job) ([][]byte, error) {
 	// The greeting comes before the first request.
-	var out [][]byte
+	var frames [][]byte
 	if p.greeting != nil {
-		out = append(out, p.greeting)
+		frames = append(frames, p.greeting)
 	}
 
 	// A tree with a digest is sent once, and named by its id after that.
 	c := &call{Request: j.req, Trace: j.trace, Queries: j.queries}
-	last := p.lastTree
+	lastTree := p.lastTree
 	sent := map[string]treeID{}
 	for _, m := range j.req.Modules() {
 		id := max(p.trees[m.Digest], sent[m.Digest])
@@ -212,8 +217,8 @@ func (p *process) encode(j job) ([][]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			last++
-			id = last
+			lastTree++
+			id = lastTree
 			if m.Digest != "" {
 				sent[m.Digest] = id
 			}
@@ -221,7 +226,7 @@ func (p *process) encode(j job) ([][]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, frame)
+			frames = append(frames, frame)
 		}
 		c.Trees = append(c.Trees, id)
 	}
@@ -231,16 +236,16 @@ func (p *process) encode(j job) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.lastTree = last
+	p.lastTree = lastTree
 	maps.Copy(p.trees, sent)
-	return append(out, frame), nil
+	return append(frames, frame), nil
 }
 
 // exchange sends frames and reads the reply to the last.
 func (p *process) exchange(frames [][]byte) (*reply, error) {
 	p.greeting = nil
 	for _, f := range frames {
-		if _, err := p.in.Write(f); err != nil {
+		if _, err := p.requests.Write(f); err != nil {
 			return nil, err
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// workerDir returns the working folder of a worker, which is that of this process.
+// workerDir returns the working folder of a worker: the folder of this process.
 func workerDir() string { return "" }
 
 // workerAttributes returns the defaults. A worker ends with this process because its input does.

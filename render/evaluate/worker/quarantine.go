@@ -15,7 +15,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// maxSuspects bounds how many requests a quarantine knows.
+// maxSuspects bounds the requests that a quarantine knows.
 const maxSuspects = 1024
 
 // quarantine knows the requests that their limits stopped.
@@ -30,7 +30,7 @@ func newQuarantine(strikes, refusals int) *quarantine {
 	return &quarantine{strikes: strikes, refusals: refusals, suspects: lru.New[[sha256.Size]byte, *suspect](maxSuspects)}
 }
 
-// suspect is what is held against a request.
+// suspect counts how often a request was stopped and refused.
 type suspect struct {
 	stopped int // times
 	refused int // times since it was stopped last
@@ -81,16 +81,25 @@ func (q *quarantine) absolve(req evaluate.Request) {
 	}
 }
 
-// fingerprint identifies what the cost of a request depends on: all of it but its
+// fingerprint identifies what the cost of a request depends on: everything but its
 // name and the positions.
 func fingerprint(req evaluate.Request) [sha256.Size]byte {
 	nowhere := func(m evaluate.Module) evaluate.Module {
-		m.Label, m.Sources, m.Pos = "", nil, object.Pos{}
+		m.Label = ""
+		m.Sources = nil
+		m.Pos = object.Pos{}
 		return m
 	}
 	text := func(v object.Value) object.Value { return object.Value{Text: string(v.JSON())} }
-	req.Spec, req.Pos, req.InputPath = "", object.Pos{}, nil
-	req.Module, req.Input = nowhere(req.Module), text(req.Input)
+
+	// Names and positions change no cost.
+	req.Spec = ""
+	req.Pos = object.Pos{}
+	req.InputPath = nil
+	req.Module = nowhere(req.Module)
+
+	// Inputs and policies count without their positions, too.
+	req.Input = text(req.Input)
 	req.Layers = slices.Clone(req.Layers)
 	for i, layer := range req.Layers {
 		req.Layers[i] = text(layer)

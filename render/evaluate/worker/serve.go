@@ -27,7 +27,7 @@ const Arg = "evaluate-worker"
 
 // Settings of the garbage collector of a worker. A warm evaluation is mostly
 // garbage, so that collecting less often saves a quarter of the time; the soft
-// limit keeps that from eating the hard one.
+// limit keeps the garbage from reaching the hard limit.
 const (
 	workerGCPercent   = 400
 	workerMemoryShare = 3
@@ -42,8 +42,8 @@ const (
 // because an evaluation cannot be stopped otherwise. The process limits itself to the memory that
 // the pool names: nothing but a worker may call this.
 //
-// Schemas of opts lie below those that the pool sends. A pool of another release than this one is
-// refused if it is another program: see Options.Release.
+// Schemas of opts lie below the schemas that the pool sends. A pool of another release is refused if
+// it is another program: see Options.Release.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, release string, opts inprocess.Options) error {
 	return serve(ctx, in, out, release, opts, limitWorker)
 }
@@ -73,7 +73,7 @@ func serve(ctx context.Context, in io.Reader, out io.Writer, release string, opt
 	}
 	w.memory = h.Memory
 
-	// Schemas of the pool lie over those of opts.
+	// Schemas of the pool lie over the schemas of opts.
 	schemas := maps.Clone(opts.Schemas)
 	if schemas == nil {
 		schemas = map[string]fs.FS{}
@@ -87,7 +87,7 @@ func serve(ctx context.Context, in io.Reader, out io.Writer, release string, opt
 	opts.Schemas = schemas
 	w.evaluator = inprocess.New(opts)
 
-	// The answer names the release, also to a pool of another one.
+	// The answer names the release, also to a pool of another release.
 	if err := c.send(out, greeting+release); err != nil || h.Release != release {
 		return err
 	}
@@ -109,14 +109,14 @@ type worker struct {
 	out       io.Writer
 	evaluator evaluate.Evaluator
 	trees     map[treeID]fs.FS
-	// memory is the limit of the process; 0 means that there is none.
+	// memory is the limit of the process in bytes; 0 means no limit.
 	memory int64
-	// calls is how many were answered.
+	// calls counts the calls that were answered.
 	calls int
 }
 
-// loop answers calls. It reads ahead of the evaluation, because the end of the
-// stream is how a worker learns that its pool is gone.
+// loop answers calls. It reads ahead of the evaluation, because a worker learns from
+// the end of the stream that its pool is gone.
 func (w *worker) loop(ctx context.Context) error {
 	messages, end := w.read(ctx)
 	for {
@@ -159,10 +159,10 @@ func (w *worker) loop(ctx context.Context) error {
 	}
 }
 
-// read returns a channel of messages, and one that gets the reason when the stream ends.
+// read returns a channel of messages, and a channel that gets the reason when the stream ends.
 func (w *worker) read(ctx context.Context) (messages <-chan message, end <-chan error) {
-	all := make(chan message)
-	errs := make(chan error, 1)
+	messageCh := make(chan message)
+	errCh := make(chan error, 1)
 	go func() {
 		for {
 			var m message
@@ -170,17 +170,17 @@ func (w *worker) read(ctx context.Context) (messages <-chan message, end <-chan 
 				if !errors.Is(err, io.EOF) {
 					err = fmt.Errorf("evaluate worker: message: %w", err)
 				}
-				errs <- err
+				errCh <- err
 				return
 			}
 			select {
-			case all <- m:
+			case messageCh <- m:
 			case <-ctx.Done():
 				return
 			}
 		}
 	}()
-	return all, errs
+	return messageCh, errCh
 }
 
 // request returns the request of c, with its files.
@@ -220,21 +220,23 @@ func (w *worker) answer(ctx context.Context, c *call) (r *reply) {
 	return r
 }
 
-// A worker whose live heap exceeds this share of its limit is replaced.
+// fullShare is the share of its limit, as a divisor, that the live heap of a full worker exceeds.
 const fullShare = 4
 
-// callsOfAFullWorker is how many calls such a worker answers before: a single large
-// module must not be compiled for every call.
+// callsOfAFullWorker counts the calls that such a worker answers before it is replaced: a single
+// large module must not be compiled for every call.
 const callsOfAFullWorker = 16
 
 // isFull reports whether the process is to be replaced. CUE keeps every distinct
 // field name in a table of the process that cannot be emptied, some 117 bytes for
 // each, and names come from users.
 func (w *worker) isFull(live int64) bool {
-	return w.memory > 0 && live > w.memory/fullShare && (len(w.trees) > 1 || w.calls >= callsOfAFullWorker)
+	full := w.memory > 0 && live > w.memory/fullShare
+	worthwhile := len(w.trees) > 1 || w.calls >= callsOfAFullWorker
+	return full && worthwhile
 }
 
-// write sends r, or why it cannot be sent.
+// write sends r. In place of a result that is too large, it sends the reason.
 func (w *worker) write(r *reply) error {
 	err := w.codec.send(w.out, r)
 	var size *sizeError

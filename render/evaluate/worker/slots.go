@@ -19,7 +19,7 @@ type slot struct {
 	proc *process // nil where none runs
 }
 
-// acquire returns a slot, and waits for one if all are busy.
+// acquire returns a slot, and waits for a free slot if all are busy.
 func (p *Pool) acquire(ctx context.Context, req evaluate.Request) (*slot, error) {
 	for admitted := false; !admitted; {
 		var late <-chan time.Time
@@ -37,18 +37,20 @@ func (p *Pool) acquire(ctx context.Context, req evaluate.Request) (*slot, error)
 			return nil, ctx.Err()
 		}
 	}
+
+	// A module goes to the worker that it went to before, if that is free.
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var prefers *slot
+	var preferred *slot
 	if req.Component == nil { // What builds a component keeps nothing of it.
-		prefers = p.preferred(req.Module.Digest)
+		preferred = p.preferred(req.Module.Digest)
 	}
-	s := p.idle(prefers, req)
+	s := p.idle(preferred, req)
 	s.busy = true
 	return s, nil
 }
 
-// open takes a slot out of the reserve, if there is one.
+// open takes a slot out of the reserve, unless the reserve is empty.
 func (p *Pool) open() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -73,9 +75,9 @@ func (p *Pool) preferred(digest string) *slot {
 	return p.slots[int(h.Sum32())%len(p.slots)]
 }
 
-// idle returns the best slot that is not busy: the preferred one, then one that knows the module,
-// then one that runs, then any.
-func (p *Pool) idle(prefers *slot, req evaluate.Request) *slot {
+// idle returns the best slot that is not busy: the preferred slot, then a slot whose worker knows
+// the module, then a slot whose worker runs, then any slot.
+func (p *Pool) idle(preferred *slot, req evaluate.Request) *slot {
 	var best *slot
 	bestScore := -1
 	for _, s := range p.slots {
@@ -83,7 +85,7 @@ func (p *Pool) idle(prefers *slot, req evaluate.Request) *slot {
 		switch {
 		case s.busy:
 			continue
-		case s == prefers:
+		case s == preferred:
 			score = 3
 		case s.proc != nil && s.proc.memory == req.Limits.Memory && s.proc.knows(req.Module):
 			score = 2
@@ -99,21 +101,28 @@ func (p *Pool) idle(prefers *slot, req evaluate.Request) *slot {
 
 // try does j once, in the time that is left. With fresh it does so on a worker
 // that has done nothing before.
-func (p *Pool) try(ctx context.Context, j job, left time.Duration, fresh bool) (*reply, *loss) {
+func (p *Pool) try(ctx context.Context, j job, remaining time.Duration, fresh bool) (*reply, *loss) {
 	s, err := p.acquire(ctx, j.req)
 	if err != nil {
 		return nil, &loss{cause: err}
 	}
 	defer p.release(s)
-	if s.proc != nil && (s.proc.ended() || s.proc.memory != j.req.Limits.Memory || fresh && s.proc.used) {
-		p.drop(s, errRecycled)
+
+	// A process that does not suit the request is replaced.
+	if proc := s.proc; proc != nil {
+		tooUsed := fresh && proc.used
+		if tooUsed || proc.ended() || proc.memory != j.req.Limits.Memory {
+			p.drop(s, errRecycled)
+		}
 	}
 	if s.proc == nil {
 		if err := p.start(s, j.req.Limits.Memory); err != nil {
 			return nil, &loss{cause: err}
 		}
 	}
-	r, lost := s.proc.call(ctx, j, left)
+
+	// A worker that was lost, or that asks for it, is not used again.
+	r, lost := s.proc.call(ctx, j, remaining)
 	switch {
 	case lost != nil && lost.unsent:
 	case lost != nil:
@@ -147,7 +156,7 @@ func (p *Pool) start(s *slot, memory int64) error {
 	return nil
 }
 
-// drop ends the process of s, if there is one.
+// drop ends the process of s, if s has a process.
 func (p *Pool) drop(s *slot, why error) {
 	p.mu.Lock()
 	proc := s.proc
