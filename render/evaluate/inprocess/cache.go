@@ -37,7 +37,7 @@ func cacheKey(m evaluate.Module) string {
 }
 
 // get returns the compiled module of the key of m, and compiles it by build if it is not cached. A
-// module that does not compile is not cached, and neither is one without a digest.
+// module that does not compile is not cached, and neither is a module without a digest.
 func (c *moduleCache) get(m evaluate.Module, build func() (*loaded, error)) (*loaded, error) {
 	if m.Digest == "" {
 		return build()

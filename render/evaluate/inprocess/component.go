@@ -24,20 +24,24 @@ func (p *Evaluator) buildComponent(ctx context.Context, req evaluate.Request) (e
 		engine = p.helm
 	}
 	if engine == nil {
-		return evaluate.Result{}, object.Errors{{Stage: object.StageEvaluate, Pos: req.Component.Pos, Path: req.Component.Path.String(), Err: component.ErrNoEngine}}
+		return evaluate.Result{}, object.Errors{{
+			Stage: object.StageEvaluate, Pos: req.Component.Pos, Path: req.Component.Path.String(), Err: component.ErrNoEngine,
+		}}
 	}
-	out, err := engine(ctx, building)
+
+	// The objects of a chart may be changed by kustomize, and then by substitution.
+	output, err := engine(ctx, building)
 	if err == nil && req.Component.Helm != nil {
-		out, err = component.PostRender(ctx, p.kustomize, building, out)
+		output, err = component.PostRender(ctx, p.kustomize, building, output)
 	}
 	if err == nil {
-		out, err = component.Substitute(building, out)
+		output, err = component.Substitute(building, output)
 	}
 	if err != nil {
 		return evaluate.Result{}, err
 	}
-	result := evaluate.Result{Flavour: evaluate.FlavourComponent, Warnings: out.Warnings}
-	result.Nodes, err = component.Nodes(building, out, req.Pos)
+	result := evaluate.Result{Flavour: evaluate.FlavourComponent, Warnings: output.Warnings}
+	result.Nodes, err = component.Nodes(building, output, req.Pos)
 	if err != nil {
 		return evaluate.Result{}, err
 	}

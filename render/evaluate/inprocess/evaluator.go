@@ -23,7 +23,7 @@ type Options struct {
 	// Schemas maps an import path, such as ropewalk.dev/schema, to the files of
 	// that package. They are laid over modules that have not vendored them.
 	Schemas map[string]fs.FS
-	// CacheModules is how many compiled modules are kept; 64 where zero.
+	// CacheModules limits the compiled modules that are kept; 64 where zero.
 	CacheModules int
 	// Helm renders charts, and Kustomize builds kustomizations; nil refuses them.
 	Helm, Kustomize component.Engine
@@ -86,41 +86,41 @@ func (p *Evaluator) Trace(ctx context.Context, req evaluate.Request, queries []e
 }
 
 // evaluate does what a request asks.
-func (p *Evaluator) evaluate(ctx context.Context, req evaluate.Request) (out evaluate.Result, err error) {
+func (p *Evaluator) evaluate(ctx context.Context, req evaluate.Request) (result evaluate.Result, err error) {
 	// Some operations read files without a module around them.
 	if req.Operation == evaluate.OpBuild {
 		return p.buildComponent(ctx, req)
 	}
 	if req.Operation == evaluate.OpValues {
-		out.Values, err = module.Values(req.Module)
-		return out, err
+		result.Values, err = module.Values(req.Module)
+		return result, err
 	}
 	if req.Operation == evaluate.OpBundle {
-		out.Bundle, err = module.ReadBundle(req.Module, *req.Bundle)
-		return out, err
+		result.Bundle, err = module.ReadBundle(req.Module, *req.Bundle)
+		return result, err
 	}
 
 	// All others ask a compiled module.
 	s, err := p.open(req, req.Module)
 	if err != nil {
-		return out, err
+		return result, err
 	}
-	out.Flavour = s.Compiled.Flavour
+	result.Flavour = s.Compiled.Flavour
 	switch req.Operation {
 	case evaluate.OpRender:
 		return p.render(req, s)
 	case evaluate.OpCatalog:
 		return catalog(req, s)
 	case evaluate.OpInspect:
-		out.Inspection, err = inspect(req, s)
+		result.Inspection, err = inspect(req, s)
 	case evaluate.OpDescribe:
-		out.Inputs, err = inputs.Describe(s.Session)
+		result.Inputs, err = inputs.Describe(s.Session)
 	case evaluate.OpCompare:
-		out.Comparison, err = p.compare(req, s)
+		result.Comparison, err = p.compare(req, s)
 	default:
 		err = fmt.Errorf("the operation %q is not known", req.Operation)
 	}
-	return out, err
+	return result, err
 }
 
 // compare compares a module with an older version of it.
@@ -142,7 +142,8 @@ func catalog(req evaluate.Request, s *opened) (evaluate.Result, error) {
 	case s.Compiled.Kind == evaluate.KindPolicy:
 		return evaluate.Result{}, errPolicy(req.Module)
 	case s.provisioners == nil:
-		return evaluate.Result{}, fmt.Errorf("module %q is not a module of provisioners: it lacks ropewalk.kind %q", diagnose.ModuleName(req.Module), evaluate.KindProvisioners)
+		name := diagnose.ModuleName(req.Module)
+		return evaluate.Result{}, fmt.Errorf("module %q is not a module of provisioners: it lacks ropewalk.kind %q", name, evaluate.KindProvisioners)
 	}
 	return evaluate.Result{Flavour: s.Compiled.Flavour, Catalog: s.provisioners.Entries(s.Session)}, nil
 }
@@ -160,9 +161,10 @@ func (p *Evaluator) render(req evaluate.Request, s *opened) (evaluate.Result, er
 	case s.provisioners != nil:
 		return p.provision(req, s)
 	case len(req.Expressions) > 0 && s.Compiled.Flavour != evaluate.FlavourPlain:
+		name := diagnose.ModuleName(req.Module)
 		return evaluate.Result{}, &object.Error{
 			Stage: object.StageEvaluate, Pos: module.ExpressionPos(req.Expressions[0]),
-			Err:  fmt.Errorf("module %q has a mark, which says what its objects are: an expression is for a plain CUE package", diagnose.ModuleName(req.Module)),
+			Err:  fmt.Errorf("module %q has a mark, which says what its objects are: an expression is for a plain CUE package", name),
 			Hint: "use --spec or -l to print some of the objects",
 		}
 	}
@@ -177,14 +179,14 @@ func (p *Evaluator) render(req evaluate.Request, s *opened) (evaluate.Result, er
 // provision asks a module of provisioners for resources.
 func (p *Evaluator) provision(req evaluate.Request, s *opened) (evaluate.Result, error) {
 	result := evaluate.Result{Flavour: s.Compiled.Flavour}
-	made, warnings, err := s.provisioners.Make(s.Session)
+	resources, warnings, err := s.provisioners.Make(s.Session)
 	if err != nil {
 		return evaluate.Result{}, err
 	}
-	result.Provisioned, result.Warnings = made, warnings
+	result.Provisioned, result.Warnings = resources, warnings
 	var nodes []*object.Node
-	for _, key := range object.SortedKeys(made) {
-		nodes = append(nodes, made[key].Nodes...)
+	for _, key := range object.SortedKeys(resources) {
+		nodes = append(nodes, resources[key].Nodes...)
 	}
 	result.Violations, result.Undecided, err = p.judge(req, nodes)
 	if err != nil {
@@ -193,7 +195,7 @@ func (p *Evaluator) provision(req evaluate.Request, s *opened) (evaluate.Result,
 	return result, nil
 }
 
-// loaded is what is cached of a module.
+// loaded is the cached part of a module.
 type loaded struct {
 	module *module.Compiled
 	// provisioners is set for modules of provisioners only.
@@ -210,7 +212,7 @@ func (p *Evaluator) load(m evaluate.Module) (*loaded, error) {
 	return &loaded{module: c, provisioners: list}, err
 }
 
-// opened is a session with what only its kind of module has.
+// opened is a session with the parts that only its kind of module has.
 type opened struct {
 	*module.Session
 	provisioners *provision.Provisioners

@@ -35,8 +35,8 @@ const (
 	stacks     = "/memory/classes/heap/stacks:bytes"
 )
 
-// maxStack is by how much the stacks may grow. A stack doubles, and one of more than half a GiB
-// ends the process: there is time to end it before.
+// maxStack limits the growth of the stacks, in bytes. A stack doubles, and a stack of more than half
+// a GiB ends the process: there is time to end the evaluation before.
 const maxStack = 128 << 20
 
 // runGuarded runs work within limits and turns its panics into errors. CUE cannot be cancelled, so
@@ -100,28 +100,29 @@ func runGuarded[T any](ctx context.Context, req evaluate.Request, work func(ctx 
 // heapWatch holds the heap of the process against the limit of one evaluation.
 type heapWatch struct {
 	limit int64
-	// live and whole are what the heap was before the evaluation, without its garbage and
-	// with it; stacks are those of all goroutines.
-	live, whole, stacks int64
+	// live and withGarbage are the sizes of the heap before the evaluation, without its garbage
+	// and with it; stacks is the size of the stacks of all goroutines. All are bytes.
+	live, withGarbage, stacks int64
 	// collecting is set while a collection that the watch began is under way.
 	collecting atomic.Bool
 }
 
-// watchHeap begins a watch. The limit may be as good as none: a worker has one of its own.
+// watchHeap begins a watch. The limit may be practically infinite: a worker has a limit of its own.
 func watchHeap(limit int64) *heapWatch {
-	return &heapWatch{limit: limit, live: LiveBytes(), whole: bytesOf(wholeHeap), stacks: bytesOf(stacks)}
+	return &heapWatch{limit: limit, live: LiveBytes(), withGarbage: bytesOf(wholeHeap), stacks: bytesOf(stacks)}
 }
 
 // exceeded reports whether the evaluation is over its limit. By itself the heap grows to a
-// multiple of what is in use before that is counted again, so one that has grown by the
-// limit is collected early. One that has grown by twice the limit meanwhile, as a text that
-// multiplies does between two collections, is over it.
+// multiple of the memory in use before that is counted again, so a heap that has grown by
+// the limit is collected early. A heap that has grown by twice the limit meanwhile, as by a
+// text that multiplies between two collections, is over it.
 func (w *heapWatch) exceeded() bool {
-	live, whole := LiveBytes(), bytesOf(wholeHeap)
-	if live-w.live > w.limit || (whole-w.whole)/2 > w.limit {
+	live, withGarbage := LiveBytes(), bytesOf(wholeHeap)
+	if live-w.live > w.limit || (withGarbage-w.withGarbage)/2 > w.limit {
 		return true
 	}
-	if whole-w.live > w.limit && whole-live > w.limit/4 && w.collecting.CompareAndSwap(false, true) {
+	collect := withGarbage-w.live > w.limit && withGarbage-live > w.limit/4
+	if collect && w.collecting.CompareAndSwap(false, true) {
 		go func() {
 			runtime.GC()
 			w.collecting.Store(false)
@@ -132,7 +133,7 @@ func (w *heapWatch) exceeded() bool {
 
 // pause returns the time until the next look.
 func (w *heapWatch) pause() time.Duration {
-	if bytesOf(wholeHeap)-w.whole > w.limit/2 || bytesOf(stacks)-w.stacks > maxStack/8 {
+	if bytesOf(wholeHeap)-w.withGarbage > w.limit/2 || bytesOf(stacks)-w.stacks > maxStack/8 {
 		return watchOften
 	}
 	return watchEvery

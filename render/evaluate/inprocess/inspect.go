@@ -22,13 +22,13 @@ func inspect(req evaluate.Request, s *opened) (*evaluate.Inspection, error) {
 	if err := s.Vet(); err != nil {
 		return nil, err
 	}
-	out := &evaluate.Inspection{Flavour: s.Compiled.Flavour, Mark: s.Compiled.Mark}
+	inspection := &evaluate.Inspection{Flavour: s.Compiled.Flavour, Mark: s.Compiled.Mark}
 	var err error
-	out.Inputs, out.Findings, err = inputs.Findings(s.Session)
+	inspection.Inputs, inspection.Findings, err = inputs.Findings(s.Session)
 	if err != nil {
 		return nil, err
 	}
-	out.Schema, err = inputs.Schema(s.Session)
+	inspection.Schema, err = inputs.Schema(s.Session)
 	if err != nil {
 		return nil, err
 	}
@@ -36,21 +36,21 @@ func inspect(req evaluate.Request, s *opened) (*evaluate.Inspection, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Findings = append(out.Findings, unformatted...)
-	slices.SortStableFunc(out.Findings, func(a, b evaluate.Finding) int {
+	inspection.Findings = append(inspection.Findings, unformatted...)
+	slices.SortStableFunc(inspection.Findings, func(a, b evaluate.Finding) int {
 		return cmp.Or(a.Pos.Compare(b.Pos), strings.Compare(a.Path, b.Path), strings.Compare(a.Rule, b.Rule))
 	})
 	if s.provisioners != nil {
-		out.Points = s.provisioners.Cover(s.Session, req.Cases)
-		return out, nil
+		inspection.Points = s.provisioners.Cover(s.Session, req.Cases)
+		return inspection, nil
 	}
-	out.Points, err = inputs.Cover(s.Session, req.Cases)
-	return out, err
+	inspection.Points, err = inputs.Cover(s.Session, req.Cases)
+	return inspection, err
 }
 
 // unformatted returns a finding for each file in and below the folder of the package that `cue fmt`
 // would change. Files of dependencies are not judged.
-func unformatted(m evaluate.Module) (out []evaluate.Finding, err error) {
+func unformatted(m evaluate.Module) (findings []evaluate.Finding, err error) {
 	err = fs.WalkDir(m.FS, path.Clean("./"+m.Dir), func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -62,18 +62,18 @@ func unformatted(m evaluate.Module) (out []evaluate.Finding, err error) {
 		}
 		data, err := fs.ReadFile(m.FS, name)
 		if line := firstUnformatted(data); line > 0 {
-			out = append(out, evaluate.Finding{
+			findings = append(findings, evaluate.Finding{
 				Rule: evaluate.RuleFormat, Pos: m.Position(name, line, 1),
 				Message: "the file is not formatted from here on", Hint: "run cue fmt ./...",
 			})
 		}
 		return err
 	})
-	return out, err
+	return findings, err
 }
 
-// firstUnformatted returns the first line that a formatter would write otherwise, or 0 if there is
-// none.
+// firstUnformatted returns the first line that a formatter would write otherwise, or 0 if the file
+// is formatted.
 func firstUnformatted(data []byte) int {
 	want, err := format.Source(data)
 	if err != nil || bytes.Equal(want, data) {

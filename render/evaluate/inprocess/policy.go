@@ -22,38 +22,38 @@ const (
 	fieldViolations = "violations"
 )
 
-// undecidedError is why a policy could not judge what is asked.
+// undecidedError says why a policy could not judge its subject.
 type undecidedError struct{ error }
 
 func (e undecidedError) Unwrap() error { return e.error }
 
-// judge asks every policy of the request about its input and nodes. The error is that of policies
-// that judge nothing at all.
-func (p *Evaluator) judge(req evaluate.Request, nodes []*object.Node) (out []evaluate.Violation, undecided object.Errors, err error) {
+// judge asks every policy of the request about its input and nodes. The error holds the mistakes of
+// policies that judge nothing at all.
+func (p *Evaluator) judge(req evaluate.Request, nodes []*object.Node) (violations []evaluate.Violation, undecided object.Errors, err error) {
 	if len(req.Policies) == 0 {
 		return nil, nil, nil
 	}
 	subject := subjectOf(req, nodes)
 	var errs object.Errors
 	for _, policy := range req.Policies {
-		found, err := p.judgeBy(req, policy, subject)
+		verdicts, err := p.judgeBy(req, policy, subject)
 		if err != nil {
 			policyReq := req
 			policyReq.Pos = object.FirstValid(policy.Pos, req.Pos)
-			many, _ := diagnose.Fail(policyReq, err).(object.Errors) //nolint:errorlint // fail gives no other type
-			for _, e := range many {
+			mistakes, _ := diagnose.Fail(policyReq, err).(object.Errors) //nolint:errorlint // fail gives no other type
+			for _, e := range mistakes {
 				e.Policy = policy.Name
 			}
 			if errors.As(err, &undecidedError{}) {
-				undecided = append(undecided, many...)
+				undecided = append(undecided, mistakes...)
 			} else {
-				errs = append(errs, many...)
+				errs = append(errs, mistakes...)
 			}
 			continue
 		}
-		out = append(out, found...)
+		violations = append(violations, verdicts...)
 	}
-	return out, undecided, errs.Err()
+	return violations, undecided, errs.Err()
 }
 
 // subjectOf returns what a policy sees of a spec.
@@ -80,7 +80,8 @@ func (p *Evaluator) judgeBy(req evaluate.Request, policy evaluate.Policy, subjec
 		return nil, err
 	}
 	if s.Compiled.Kind != evaluate.KindPolicy {
-		return nil, fmt.Errorf("module %q is not a policy: it lacks ropewalk.kind %q", diagnose.ModuleName(policy.Module), evaluate.KindPolicy)
+		name := diagnose.ModuleName(policy.Module)
+		return nil, fmt.Errorf("module %q is not a policy: it lacks ropewalk.kind %q", name, evaluate.KindPolicy)
 	}
 	s.Input, s.Written = policy.Input, policy.Input
 	s.Pos = object.FirstValid(policy.Pos, req.Pos)
@@ -119,25 +120,25 @@ func readViolations(s *module.Session, f diagnose.Filled, policy evaluate.Policy
 	if err != nil {
 		return nil, fmt.Errorf("policy %q: violations must be a list", s.Module.Name())
 	}
-	var out []evaluate.Violation
+	var violations []evaluate.Violation
 	var errs object.Errors
 	for i := 0; list.Next(); i++ {
 		v := list.Value()
-		at := fmt.Sprintf("%s[%d]", fieldViolations, i)
+		fieldPath := fmt.Sprintf("%s[%d]", fieldViolations, i)
 		data, err := v.MarshalJSON()
 		if err != nil {
-			errs = append(errs, s.ModuleError(v, at, diagnose.Message(err)))
+			errs = append(errs, s.ModuleError(v, fieldPath, diagnose.Message(err)))
 			continue
 		}
-		one, message := decodeViolation(s, data, policy)
+		violation, message := decodeViolation(s, data, policy)
 		if message != "" {
-			errs = append(errs, s.ModuleError(v, at, message))
+			errs = append(errs, s.ModuleError(v, fieldPath, message))
 			continue
 		}
-		one.PolicyPos = s.OwnPos(v.LookupPath(cue.MakePath(cue.Str("message"))), v)
-		out = append(out, one)
+		violation.PolicyPos = s.OwnPos(v.LookupPath(cue.MakePath(cue.Str("message"))), v)
+		violations = append(violations, violation)
 	}
-	return out, errs.Err()
+	return violations, errs.Err()
 }
 
 // decodeViolation decodes one entry of a verdict strictly. The text says what is wrong with it.
@@ -148,13 +149,13 @@ func decodeViolation(s *module.Session, data []byte, policy evaluate.Policy) (ev
 	}
 
 	// All fields are texts of known names.
-	known := []string{"policy", "severity", "message", "object", "path"}
+	knownFields := []string{"policy", "severity", "message", "object", "path"}
 	text := map[string]string{}
 	for _, name := range object.SortedKeys(m) {
 		value, isText := m[name].(string)
 		switch {
-		case !slices.Contains(known, name):
-			return evaluate.Violation{}, diagnose.UnknownField(name, known)
+		case !slices.Contains(knownFields, name):
+			return evaluate.Violation{}, diagnose.UnknownField(name, knownFields)
 		case !isText:
 			return evaluate.Violation{}, name + " must be text, got " + module.GotJSON(m[name])
 		}
