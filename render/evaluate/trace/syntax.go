@@ -91,7 +91,7 @@ func (r *reader) value(around []ast.Node) (object.Path, bool) {
 }
 
 // clauses reads the for and if clauses around, from the inside out. It
-// reports whether the path is that of what a for clause runs over.
+// reports in item whether a for clause runs over the value at the path.
 func (r *reader) clauses(around []ast.Node) (path object.Path, item, ok bool) {
 	for i := len(around) - 1; i >= 0; i-- {
 		c, isComprehension := around[i].(*ast.Comprehension)
@@ -115,7 +115,7 @@ func (r *reader) clauses(around []ast.Node) (path object.Path, item, ok bool) {
 }
 
 // refs returns the first reference to the input in an expression, directly or through other names.
-func (r *reader) refs(expr ast.Node) (found object.Path, ok bool) {
+func (r *reader) refs(expr ast.Node) (path object.Path, ok bool) {
 	r.hops++
 	if r.hops > maxHops {
 		return nil, false
@@ -127,7 +127,7 @@ func (r *reader) refs(expr ast.Node) (found object.Path, ok bool) {
 		switch n := n.(type) {
 		case *ast.SelectorExpr, *ast.IndexExpr, *ast.Ident:
 			e, _ := n.(ast.Expr)
-			found, ok = r.ref(e)
+			path, ok = r.ref(e)
 			if ok {
 				return false
 			}
@@ -135,12 +135,12 @@ func (r *reader) refs(expr ast.Node) (found object.Path, ok bool) {
 			return !isIdent
 		case *ast.Field:
 			// A label is no reference.
-			found, ok = r.refs(n.Value)
+			path, ok = r.refs(n.Value)
 			return false
 		}
 		return true
 	}, nil)
-	return found, ok
+	return path, ok
 }
 
 // ref follows one chain of selectors.
@@ -158,7 +158,7 @@ func (r *reader) ref(e ast.Expr) (object.Path, bool) {
 		case *ast.IndexExpr:
 			lit, ok := x.Index.(*ast.BasicLit)
 			if !ok {
-				// A computed index leads to one of many; the whole is known.
+				// A computed index leads to one item of many; only the list is known.
 				tail = nil
 			} else if n, err := strconv.Atoi(lit.Value); err == nil {
 				tail = append(object.Path{object.Index(n)}, tail...)
@@ -202,7 +202,7 @@ func (r *reader) name(id *ast.Ident, tail object.Path) (object.Path, bool) {
 		return r.refs(n)
 	}
 
-	// Any other name is that of the input, or of a field in another file.
+	// Any other name belongs to the input, or to a field in another file.
 	if r.isName(id.Name) {
 		return tail, len(tail) > 0
 	}
@@ -231,7 +231,7 @@ func (r *reader) filled(id *ast.Ident, tail object.Path) (object.Path, bool) {
 	return r.session.InInput(object.Fields(id.Name).Append(tail...))
 }
 
-// isName reports whether name is that of the field that takes the input.
+// isName reports whether the field called name takes the input.
 func (r *reader) isName(name string) bool { return name != "" && name == r.module.InputField() }
 
 // isInput reports whether n is the input of the module, or its value.
@@ -239,7 +239,8 @@ func (r *reader) isInput(n ast.Node) bool {
 	for _, f := range r.module.Files {
 		for _, d := range f.Decls {
 			field, ok := d.(*ast.Field)
-			if ok && module.LabelIs(field.Label, r.module.InputField()) && (field == n || field.Value == n) {
+			isNode := ok && (field == n || field.Value == n)
+			if isNode && module.LabelIs(field.Label, r.module.InputField()) {
 				return true
 			}
 		}

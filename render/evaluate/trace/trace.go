@@ -21,19 +21,19 @@ const maxSteps = 400
 // the input. CUE knows most of the way, comprehension variables included; what
 // it does not say is read from the module's syntax.
 func Trace(s *module.Session, queries []evaluate.Query) ([]evaluate.Origin, error) {
-	out := make([]evaluate.Origin, len(queries))
+	origins := make([]evaluate.Origin, len(queries))
 	f, find, err := s.Rendered()
 	if err != nil {
 		return nil, err
 	}
 	for i, q := range queries {
-		out[i] = Origin(s, f, find(q.Node), q.Path)
+		origins[i] = Origin(s, f, find(q.Node), q.Path)
 	}
-	return out, nil
+	return origins, nil
 }
 
-// Origin returns where the part of root at path comes from. The argument f is what root was made
-// of.
+// Origin returns where the part of root at path comes from. The argument f holds the filled module
+// that root is a part of.
 func Origin(s *module.Session, f diagnose.Filled, root cue.Value, path object.Path) evaluate.Origin {
 	t := &tracer{session: s, filled: f}
 	return t.origin(root, path)
@@ -63,30 +63,30 @@ func (t *tracer) origin(root cue.Value, path object.Path) evaluate.Origin {
 	}
 
 	// References come first, and then the syntax of the module.
-	last := chain[len(chain)-1]
+	reached := chain[len(chain)-1]
 	var o evaluate.Origin
-	at, ok := t.follow(last)
+	inputPath, ok := t.follow(reached)
 	if !ok {
-		at, ok = t.fromSyntax(chain, path[:len(chain)-1])
+		inputPath, ok = t.fromSyntax(chain, path[:len(chain)-1])
 	}
-	// What is said of a struct as a whole is said of what is in it; where a part
-	// of the path is missing it is that part that is wrong.
+	// A mistake of a whole struct is a mistake of its fields. If a part of the path is
+	// missing, the mistake is the missing part.
 	if !ok && len(chain) == len(path)+1 {
-		at, ok = t.below(last, 0)
+		inputPath, ok = t.below(reached, 0)
 	}
 	if ok {
-		o.InputPath = at
+		o.InputPath = inputPath
 		written := t.session.Written
 		if t.session.Resource != "" {
 			written = t.session.Req.Input
 		}
 		// What the module gives itself is not the user's.
-		if _, n := written.Lookup(at); n == len(at) {
-			o.Input = written.NearestPos(at)
+		if _, n := written.Lookup(inputPath); n == len(inputPath) {
+			o.Input = written.NearestPos(inputPath)
 		}
 	}
 
-	// The line of the module is that of the innermost value that has one.
+	// The line of the module is the line of the innermost value that has a line.
 	for i := len(chain) - 1; i >= 0 && !o.Module.IsValid(); i-- {
 		o.Module = t.session.OwnPos(chain[i])
 	}
@@ -183,11 +183,11 @@ func (t *tracer) inInput(v cue.Value) (object.Path, bool) {
 	sels := v.Path().Selectors()
 	skip := 0
 	if t.session.Resource != "" {
-		own := t.filled.Root.Path().Selectors()
-		if len(sels) <= len(own) || !slices.Equal(sels[:len(own)], own) {
+		rootSelectors := t.filled.Root.Path().Selectors()
+		if len(sels) <= len(rootSelectors) || !slices.Equal(sels[:len(rootSelectors)], rootSelectors) {
 			return nil, false
 		}
-		return t.session.InInput(stepsOf(sels[len(own):]))
+		return t.session.InInput(stepsOf(sels[len(rootSelectors):]))
 	}
 	if root := t.session.Compiled.InputField(); root != "" {
 		if len(sels) < 2 || sels[0].String() != root {
