@@ -31,7 +31,7 @@ func New(limit int64) *Results { return lru.New[[sha256.Size]byte, evaluate.Resu
 // Evaluator is an evaluator with a cache before it.
 type Evaluator struct {
 	Next evaluate.Evaluator
-	// Results may be shared by evaluators that give the same; nil caches nothing.
+	// Results may be shared by evaluators that give equal results; nil caches nothing.
 	Results *Results
 }
 
@@ -76,12 +76,12 @@ func identified(req evaluate.Request) bool {
 func withOwnNodes(r evaluate.Result) evaluate.Result {
 	r.Nodes = ownNodes(r.Nodes)
 	if r.Provisioned != nil {
-		made := make(map[string]evaluate.Provisioned, len(r.Provisioned))
+		provisioned := make(map[string]evaluate.Provisioned, len(r.Provisioned))
 		for key, p := range r.Provisioned {
 			p.Nodes = ownNodes(p.Nodes)
-			made[key] = p
+			provisioned[key] = p
 		}
-		r.Provisioned = made
+		r.Provisioned = provisioned
 	}
 	r.Violations = slices.Clone(r.Violations)
 	r.Undecided = slices.Clone(r.Undecided)
@@ -90,10 +90,10 @@ func withOwnNodes(r evaluate.Result) evaluate.Result {
 }
 
 func ownNodes(nodes []*object.Node) []*object.Node {
-	out := slices.Clone(nodes)
-	for i, n := range out {
+	copies := slices.Clone(nodes)
+	for i, n := range copies {
 		copied := *n
-		out[i] = &copied
+		copies[i] = &copied
 	}
-	return out
+	return copies
 }
