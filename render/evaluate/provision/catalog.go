@@ -18,20 +18,20 @@ import (
 // onceCatalog makes the catalog of a list when it is first asked for.
 func onceCatalog(list []provisioner) func() []evaluate.Provisioner {
 	return sync.OnceValue(func() []evaluate.Provisioner {
-		out := make([]evaluate.Provisioner, len(list))
+		catalog := make([]evaluate.Provisioner, len(list))
 		for i, p := range list {
-			out[i] = p.Provisioner
-			out[i].Params = p.paramList()
-			out[i].Config = p.names(diagnose.FieldConfig)
-			out[i].AnyConfig = p.takes[diagnose.FieldConfig] && len(out[i].Config) == 0
-			out[i].Outputs = p.names(diagnose.FieldOutputs)
-			out[i].Sensitive = p.names(diagnose.FieldSensitive)
+			catalog[i] = p.Provisioner
+			catalog[i].Params = p.paramList()
+			catalog[i].Config = p.names(diagnose.FieldConfig)
+			catalog[i].AnyConfig = p.takes[diagnose.FieldConfig] && len(catalog[i].Config) == 0
+			catalog[i].Outputs = p.names(diagnose.FieldOutputs)
+			catalog[i].Sensitive = p.names(diagnose.FieldSensitive)
 		}
-		return out
+		return catalog
 	})
 }
 
-// names returns the sorted names of the fields of a field that are there whatever the input is.
+// names returns the sorted names of the fields of a field that exist for every input.
 func (p *provisioner) names(field string) (names []string) {
 	fields, err := p.value.LookupPath(cue.MakePath(cue.Str(field))).Fields(cue.Optional(true))
 	for err == nil && fields.Next() {
@@ -55,22 +55,22 @@ func (p *provisioner) paramList() (params []evaluate.Param) {
 			continue
 		}
 		v := fields.Value()
-		one := evaluate.Param{Name: sel.Unquoted(), Type: diagnose.Expected(v), Default: diagnose.DefaultOf(v), Doc: diagnose.DocOf(v)}
+		param := evaluate.Param{Name: sel.Unquoted(), Type: diagnose.Expected(v), Default: diagnose.DefaultOf(v), Doc: diagnose.DocOf(v)}
 		switch sel.ConstraintType() {
 		case cue.RequiredConstraint:
-			one.Required = true
+			param.Required = true
 		case cue.OptionalConstraint:
 		default:
-			one.Required = one.Default == "" && !p.hasValue(sel)
+			param.Required = param.Default == "" && !p.hasValue(sel)
 		}
-		params = append(params, one)
+		params = append(params, param)
 	}
 	slices.SortFunc(params, func(a, b evaluate.Param) int { return strings.Compare(a.Name, b.Name) })
 	return params
 }
 
-// hasValue reports whether a param that is not set has a value, which may
-// depend on the resource: one that stands for all is laid below.
+// hasValue reports whether a param that is not set has a value. The value may
+// depend on the resource, so a sample resource is filled in.
 func (p *provisioner) hasValue(sel cue.Selector) bool {
 	param := cue.MakePath(cue.Str(diagnose.FieldParams), sel)
 	if p.value.LookupPath(param).Validate(cue.Concrete(true), cue.Final()) == nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // Compare returns what changed for workloads between two modules of provisioners, which older and
-// newer were read of: which resources they make, the params that those take, and their outputs.
+// newer were read of: the resources that they make, the params of these, and their outputs.
 // Paths begin with the entry, such as redis/default.port.
 func Compare(older, newer *Provisioners, was, is *module.Session) ([]evaluate.Change, error) {
 	// Both lists are read in one context of CUE.
@@ -33,36 +33,38 @@ func Compare(older, newer *Provisioners, was, is *module.Session) ([]evaluate.Ch
 	if err != nil {
 		return nil, err
 	}
-	var out []evaluate.Change
-	taken := map[int]bool{}
+	var changes []evaluate.Change
+	matched := map[int]bool{}
 
 	// Each old entry needs a new one that makes its resources.
 	for _, o := range olds {
 		i := slices.IndexFunc(news, func(n entry) bool { return n.makes(o.provisioner) })
 		if i < 0 {
-			out = append(out, inputs.ChangeAt(evaluate.LevelMajor, object.Fields(o.title()), o.Inputs, b, "nothing makes such a resource any more"))
+			changes = append(changes, inputs.ChangeAt(evaluate.LevelMajor, object.Fields(o.title()), o.Inputs, b, "nothing makes such a resource any more"))
 			continue
 		}
-		taken[i] = true
+		matched[i] = true
 		for _, n := range news[:i] {
 			if n.meets(o.provisioner) {
-				out = append(out, inputs.ChangeAt(evaluate.LevelUndecided, object.Fields(o.title()), o.Inputs, n.Inputs, n.title()+" makes some of these resources now"))
+				text := n.title() + " makes some of these resources now"
+				changes = append(changes, inputs.ChangeAt(evaluate.LevelUndecided, object.Fields(o.title()), o.Inputs, n.Inputs, text))
 			}
 		}
-		out = append(out, o.changes(news[i])...)
+		changes = append(changes, o.changes(news[i])...)
 		if !slices.ContainsFunc(olds, func(other entry) bool { return other.makes(news[i].provisioner) }) {
-			out = append(out, inputs.ChangeAt(evaluate.LevelMinor, object.Fields(news[i].title()), o.Inputs, news[i].Inputs, "it makes resources that it did not make"))
+			path, text := object.Fields(news[i].title()), "it makes resources that it did not make"
+			changes = append(changes, inputs.ChangeAt(evaluate.LevelMinor, path, o.Inputs, news[i].Inputs, text))
 		}
 	}
 
 	// The other new entries are additions.
 	for i, n := range news {
-		if !taken[i] {
-			out = append(out, inputs.ChangeAt(evaluate.LevelMinor, object.Fields(n.title()), a, n.Inputs, "it is new"))
+		if !matched[i] {
+			changes = append(changes, inputs.ChangeAt(evaluate.LevelMinor, object.Fields(n.title()), a, n.Inputs, "it is new"))
 		}
 	}
-	inputs.Sort(out)
-	return out, nil
+	inputs.Sort(changes)
+	return changes, nil
 }
 
 // entry is a provisioner with its value in the context of a comparison.
@@ -72,28 +74,28 @@ type entry struct {
 }
 
 // entriesIn returns the entries of a package that p was read of.
-func entriesIn(in module.Inputs, p *Provisioners) (out []entry, err error) {
-	items, err := in.Value.LookupPath(cue.MakePath(cue.Def(listProvisioners))).List()
+func entriesIn(packageInputs module.Inputs, p *Provisioners) (entries []entry, err error) {
+	items, err := packageInputs.Value.LookupPath(cue.MakePath(cue.Def(listProvisioners))).List()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", listProvisioners, err)
 	}
 	for i := 0; items.Next() && i < len(p.list); i++ {
-		one := entry{provisioner: p.list[i], Inputs: in}
-		one.Value = items.Value()
-		out = append(out, one)
+		item := entry{provisioner: p.list[i], Inputs: packageInputs}
+		item.Value = items.Value()
+		entries = append(entries, item)
 	}
-	return out, nil
+	return entries, nil
 }
 
 // changes returns the changes between two entries for the same resources.
 func (e entry) changes(newer entry) []evaluate.Change {
-	out := slices.Concat(e.paramChanges(newer), e.configChanges(newer), e.mountChanges(newer))
+	changes := slices.Concat(e.paramChanges(newer), e.configChanges(newer), e.mountChanges(newer))
 
-	// An output may be gone, become a secret, or cease to be one.
+	// An output may be gone, become a secret, or cease to be secret.
 	secret := newer.names(diagnose.FieldSensitive)
 	public := newer.names(diagnose.FieldOutputs)
 	add := func(level evaluate.Level, name, text string) {
-		out = append(out, inputs.ChangeAt(level, object.Fields(e.title(), "outputs", name), e.Inputs, newer.Inputs, text))
+		changes = append(changes, inputs.ChangeAt(level, object.Fields(e.title(), "outputs", name), e.Inputs, newer.Inputs, text))
 	}
 	for _, name := range slices.Concat(e.names(diagnose.FieldOutputs), e.names(diagnose.FieldSensitive)) {
 		wasSecret := slices.Contains(e.names(diagnose.FieldSensitive), name)
@@ -118,14 +120,16 @@ func (e entry) changes(newer entry) []evaluate.Change {
 
 	// Conditions cannot be compared.
 	if inputs.OtherConditions(e.Value, newer.Value, "claim", diagnose.FieldOutputs, diagnose.FieldSensitive, "volume") {
-		out = append(out, inputs.ChangeAt(evaluate.LevelUndecided, object.Fields(e.title()), e.Inputs, newer.Inputs, "conditions of outputs or mounts changed (if, for), and which there are cannot be compared"))
+		const text = "conditions of outputs or mounts changed (if, for), and which there are cannot be compared"
+		changes = append(changes, inputs.ChangeAt(evaluate.LevelUndecided, object.Fields(e.title()), e.Inputs, newer.Inputs, text))
 	}
 	for _, field := range []string{diagnose.FieldOutputs, diagnose.FieldSensitive} {
 		if was, is := e.part(field), newer.part(field); inputs.OtherConditions(was.Value, is.Value) {
-			out = append(out, inputs.ChangeAt(evaluate.LevelUndecided, object.Fields(e.title(), field), was, is, "conditions changed (if, for), and which outputs there are cannot be compared"))
+			const text = "conditions changed (if, for), and which outputs there are cannot be compared"
+			changes = append(changes, inputs.ChangeAt(evaluate.LevelUndecided, object.Fields(e.title(), field), was, is, text))
 		}
 	}
-	return out
+	return changes
 }
 
 // gives reports whether the entry has an output that is no optional field.
@@ -136,37 +140,39 @@ func (e entry) gives(name string) bool {
 }
 
 // mountChanges returns the changes of what a workload can mount.
-func (e entry) mountChanges(newer entry) (out []evaluate.Change) {
+func (e entry) mountChanges(newer entry) (changes []evaluate.Change) {
 	for _, field := range []string{"claim", "volume"} {
 		was, is := e.part(field), newer.part(field)
-		switch at := object.Fields(e.title(), field); {
+		switch path := object.Fields(e.title(), field); {
 		case was.Value.Exists() && !is.Value.Exists():
-			out = append(out, inputs.ChangeAt(evaluate.LevelMajor, at, was, newer.Inputs, "the "+field+" that a workload mounts is gone"))
+			changes = append(changes, inputs.ChangeAt(evaluate.LevelMajor, path, was, newer.Inputs, "the "+field+" that a workload mounts is gone"))
 		case !was.Value.Exists() && is.Value.Exists():
-			out = append(out, inputs.ChangeAt(evaluate.LevelMinor, at, e.Inputs, is, "a workload can mount the "+field+" now"))
+			changes = append(changes, inputs.ChangeAt(evaluate.LevelMinor, path, e.Inputs, is, "a workload can mount the "+field+" now"))
 		}
 	}
-	return out
+	return changes
 }
 
 // configChanges returns the changes of the part of the config of a project that the entry reads.
 func (e entry) configChanges(newer entry) []evaluate.Change {
-	at := object.Fields(e.title(), diagnose.FieldConfig)
+	path := object.Fields(e.title(), diagnose.FieldConfig)
 	was, is := e.part(diagnose.FieldConfig), newer.part(diagnose.FieldConfig)
-	declared, declares := was.Value.Exists() && !readsAll(was.Value), is.Value.Exists() && !readsAll(is.Value)
+	wasDeclared, isDeclared := was.Value.Exists() && !readsAll(was.Value), is.Value.Exists() && !readsAll(is.Value)
 	switch {
-	case !declared && !declares:
+	case !wasDeclared && !isDeclared:
 		return nil
-	case !declares:
-		return []evaluate.Change{inputs.ChangeAt(evaluate.LevelUndecided, at, was, newer.Inputs, "it declares no config any more")}
-	case was.Value.Exists() && !declared:
-		return []evaluate.Change{inputs.ChangeAt(evaluate.LevelUndecided, at, was, is, "it read whatever config there is, and declares what it takes now")}
+	case !isDeclared:
+		return []evaluate.Change{inputs.ChangeAt(evaluate.LevelUndecided, path, was, newer.Inputs, "it declares no config any more")}
+	case was.Value.Exists() && !wasDeclared:
+		const text = "it read whatever config there is, and declares what it takes now"
+		return []evaluate.Change{inputs.ChangeAt(evaluate.LevelUndecided, path, was, is, text)}
 	}
-	out := inputs.ComparePart(was, is, at)
+	changes := inputs.ComparePart(was, is, path)
 	if !was.Value.Exists() && !is.Value.Allows(cue.AnyString) {
-		out = append(out, inputs.ChangeAt(evaluate.LevelUndecided, at, e.Inputs, is, "it read no config, and takes that alone that it declares now"))
+		const text = "it read no config, and takes that alone that it declares now"
+		changes = append(changes, inputs.ChangeAt(evaluate.LevelUndecided, path, e.Inputs, is, text))
 	}
-	return out
+	return changes
 }
 
 // part returns a field of the entry, which need not exist.
@@ -176,21 +182,22 @@ func (e entry) part(field string) module.Inputs {
 	return out
 }
 
-// paramChanges returns the changes of the params. An entry may declare them, read whatever there
-// is, or take none.
+// paramChanges returns the changes of the params. An entry may declare its params, read every param,
+// or take no params.
 func (e entry) paramChanges(newer entry) []evaluate.Change {
-	at := object.Fields(e.title())
+	path := object.Fields(e.title())
 	was, is := e.declared(), newer.declared()
 	switch {
 	case e.params && !newer.params:
-		return []evaluate.Change{inputs.ChangeAt(evaluate.LevelMajor, at, was, newer.Inputs, "it takes no params any more")}
+		return []evaluate.Change{inputs.ChangeAt(evaluate.LevelMajor, path, was, newer.Inputs, "it takes no params any more")}
 	case readsAll(was.Value) && !readsAll(is.Value):
-		return []evaluate.Change{inputs.ChangeAt(evaluate.LevelUndecided, at, was, is, "it read whatever params there are, and takes those alone that it declares now")}
+		const text = "it read whatever params there are, and takes those alone that it declares now"
+		return []evaluate.Change{inputs.ChangeAt(evaluate.LevelUndecided, path, was, is, text)}
 	}
-	return inputs.ComparePart(was, is, at)
+	return inputs.ComparePart(was, is, path)
 }
 
-// readsAll reports whether params are a map that declares nothing and takes any.
+// readsAll reports whether params are a map that declares nothing and takes every field.
 func readsAll(params cue.Value) bool {
 	if params.IncompleteKind() != cue.StructKind || !params.Allows(cue.AnyString) {
 		return false
@@ -210,10 +217,14 @@ func (e entry) declared() module.Inputs {
 
 // makes reports whether p makes every resource that o makes.
 func (p *provisioner) makes(o provisioner) bool {
-	return p.Type == o.Type && (p.Class == "" || p.Class == o.Class) && (p.ID == "" || p.ID == o.ID)
+	sameClass := p.Class == "" || p.Class == o.Class
+	sameID := p.ID == "" || p.ID == o.ID
+	return p.Type == o.Type && sameClass && sameID
 }
 
 // meets reports whether p makes some of the resources that o makes.
 func (p *provisioner) meets(o provisioner) bool {
-	return p.Type == o.Type && (p.Class == "" || o.Class == "" || p.Class == o.Class) && (p.ID == "" || o.ID == "" || p.ID == o.ID)
+	sharesClass := p.Class == "" || o.Class == "" || p.Class == o.Class
+	sharesID := p.ID == "" || o.ID == "" || p.ID == o.ID
+	return p.Type == o.Type && sharesClass && sharesID
 }

@@ -24,11 +24,11 @@ import (
 
 // Entries returns the catalog, with positions as the session knows them.
 func (p *Provisioners) Entries(s *module.Session) []evaluate.Provisioner {
-	out := slices.Clone(p.catalog())
-	for i, one := range p.list {
-		out[i].Pos = s.Module.Position(one.value.LookupPath(cue.MakePath(cue.Str("type"))).Pos())
+	entries := slices.Clone(p.catalog())
+	for i, listed := range p.list {
+		entries[i].Pos = s.Module.Position(listed.value.LookupPath(cue.MakePath(cue.Str("type"))).Pos())
 	}
-	return out
+	return entries
 }
 
 // Make makes every resource of the input, with warnings of params that no provisioner
@@ -38,30 +38,30 @@ func (p *Provisioners) Make(s *module.Session) (map[string]evaluate.Provisioned,
 	if err != nil {
 		return nil, nil, err
 	}
-	out := make(map[string]evaluate.Provisioned, len(resources))
+	provisioned := make(map[string]evaluate.Provisioned, len(resources))
 	var errs, warnings object.Errors
 	total := module.Budget{}
 	for _, r := range resources {
-		made, err := r.make(&total)
+		result, err := r.make(&total)
 		if err != nil {
-			many, _ := diagnose.Fail(s.Req, err).(object.Errors) //nolint:errorlint // fail gives no other type
-			errs = append(appendNew(errs, many), r.unknownParams()...)
+			mistakes, _ := diagnose.Fail(s.Req, err).(object.Errors) //nolint:errorlint // fail gives no other type
+			errs = append(appendNew(errs, mistakes), r.unknownParams()...)
 			continue
 		}
 		if err := total.Err(); err != nil {
 			return nil, nil, err
 		}
-		out[r.session.Resource] = made
+		provisioned[r.session.Resource] = result
 		unknown := r.unknownParams()
 		errs = append(errs, unknown.Failures()...)
 		warnings = append(warnings, unknown.Warnings()...)
 	}
-	return out, warnings, errs.Err()
+	return provisioned, warnings, errs.Err()
 }
 
 // appendNew adds the errors that are not there yet: resources share the config.
-func appendNew(errs, more object.Errors) object.Errors {
-	for _, e := range more {
+func appendNew(errs, further object.Errors) object.Errors {
+	for _, e := range further {
 		same := func(o *object.Error) bool {
 			return o.Pos == e.Pos && o.Path == e.Path && o.Err.Error() == e.Err.Error()
 		}
@@ -72,17 +72,17 @@ func appendNew(errs, more object.Errors) object.Errors {
 	return errs
 }
 
-// asked is a resource that is asked for.
-type asked struct {
-	// session is that of the resource: its input is the entry of the resource,
-	// without what it does not take.
+// request is a request for a resource.
+type request struct {
+	// session evaluates the resource: its input is the entry of the resource,
+	// without fields that the provisioner does not take.
 	session     *module.Session
 	provisioner *provisioner
 	config      object.Value
 }
 
 // resources returns the resources of the input, in the order of their keys.
-func (p *Provisioners) resources(s *module.Session) ([]asked, error) {
+func (p *Provisioners) resources(s *module.Session) ([]request, error) {
 	list := p.list
 	resources, ok := s.Req.Input.Get("resources")
 	if !ok || resources.Kind != object.KindMap {
@@ -91,33 +91,36 @@ func (p *Provisioners) resources(s *module.Session) ([]asked, error) {
 		return nil, e
 	}
 	config, _ := s.Req.Input.Get(diagnose.FieldConfig)
-	out := make([]asked, 0, len(resources.Members))
+	requests := make([]request, 0, len(resources.Members))
 	for _, m := range diagnose.Sorted(resources.Members) {
-		at := s.InputPath.Append(object.Fields("resources", m.Name)...)
+		path := s.InputPath.Append(object.Fields("resources", m.Name)...)
 		number, _ := m.Value.Get("provisioner")
 		i, err := strconv.Atoi(number.Text)
 		if err != nil || i < 0 || i >= len(list) {
 			e := diagnose.AtSpec(s.Req, fmt.Errorf("module %q has %d provisioners, and none is number %q", s.Module.Name(), len(list), number.Text))
-			e.Path = at.String()
+			e.Path = path.String()
 			return nil, e
 		}
 		if document.BadLabel(m.Name) != "" {
-			e := diagnose.AtSpec(s.Req, fmt.Errorf("the key of a resource must be a DNS label of lower-case letters, digits and dashes, got %q", m.Name))
-			e.Path, e.Pos = at.String(), object.FirstValid(m.Pos, s.Pos)
+			err := fmt.Errorf("the key of a resource must be a DNS label of lower-case letters, digits and dashes, got %q", m.Name)
+			e := diagnose.AtSpec(s.Req, err)
+			e.Path, e.Pos = path.String(), object.FirstValid(m.Pos, s.Pos)
 			return nil, e
 		}
-		out = append(out, requested(s, &list[i], m, config, at))
+		requests = append(requests, newRequest(s, &list[i], m, config, path))
 	}
-	return out, nil
+	return requests, nil
 }
 
-// requested returns one resource: member m of the resources, which stands at at.
-func requested(s *module.Session, p *provisioner, m object.Member, config object.Value, at object.Path) asked {
-	one := *s
-	one.Resource = m.Name
-	one.Skip = p.skip
-	one.InputPath = at
-	one.Pos = object.FirstValid(object.FirstValid(m.Pos, m.Value.Pos), s.Pos)
+// newRequest returns the request for member m of the resources, which stands at path.
+func newRequest(s *module.Session, p *provisioner, m object.Member, config object.Value, path object.Path) request {
+	session := *s
+	session.Resource = m.Name
+	session.Skip = p.skip
+	session.InputPath = path
+	session.Pos = object.FirstValid(object.FirstValid(m.Pos, m.Value.Pos), s.Pos)
+
+	// The entry keeps the fields that the provisioner takes.
 	entry := object.Value{Kind: object.KindMap, Pos: object.FirstValid(m.Value.Pos, m.Pos)}
 	for _, part := range m.Value.Members {
 		switch part.Name {
@@ -135,15 +138,15 @@ func requested(s *module.Session, p *provisioner, m object.Member, config object
 		}
 		entry.Members = append(entry.Members, part)
 	}
-	one.Input, one.Written = entry, entry
+	session.Input, session.Written = entry, entry
 	if config.Kind == object.KindNone {
 		config.Kind = object.KindMap
 	}
-	return asked{session: &one, provisioner: p, config: config}
+	return request{session: &session, provisioner: p, config: config}
 }
 
 // fill unifies the provisioner with an entry and a config, in one step.
-func (a asked) fill(entry, config object.Value) diagnose.Filled {
+func (a request) fill(entry, config object.Value) diagnose.Filled {
 	if !a.provisioner.takes[diagnose.FieldParams] {
 		entry = entry.Without(object.Fields(diagnose.FieldParams))
 	}
@@ -152,14 +155,15 @@ func (a asked) fill(entry, config object.Value) diagnose.Filled {
 		parts = append(parts, diagnose.Part{Field: diagnose.FieldConfig, At: []string{diagnose.FieldConfig}, Value: config})
 	}
 	if a.provisioner.takes[diagnose.FieldContext] {
-		parts = append(parts, diagnose.Part{Field: diagnose.FieldContext, At: []string{diagnose.FieldContext}, Value: diagnose.ContextValue(a.session.Req.Context)})
+		value := diagnose.ContextValue(a.session.Req.Context)
+		parts = append(parts, diagnose.Part{Field: diagnose.FieldContext, At: []string{diagnose.FieldContext}, Value: value})
 	}
 	with := diagnose.Fill(parts...)
 	return diagnose.Filled{Root: a.provisioner.value.Unify(with.Value), With: with}
 }
 
 // make makes the resource.
-func (a asked) make(total *module.Budget) (evaluate.Provisioned, error) {
+func (a request) make(total *module.Budget) (evaluate.Provisioned, error) {
 	s := a.session
 	if err := a.refuseParams(); err != nil {
 		return evaluate.Provisioned{}, err
@@ -171,9 +175,9 @@ func (a asked) make(total *module.Budget) (evaluate.Provisioned, error) {
 	return a.read(f, total)
 }
 
-// refuseParams refuses params if the provisioner has none. An entry that does not declare them
-// takes any.
-func (a asked) refuseParams() error {
+// refuseParams refuses params if the provisioner has no params. An entry that does not declare its
+// params takes every param.
+func (a request) refuseParams() error {
 	if a.provisioner.params {
 		return nil
 	}
@@ -190,14 +194,14 @@ func (a asked) refuseParams() error {
 }
 
 // unknownParams returns a warning for each param that the provisioner accepts and does not declare:
-// files for other tools have some. One that is a declared param with a slip is a mistake.
-func (a asked) unknownParams() object.Errors {
+// files for other tools have some. A param that is a declared param with a slip is a mistake.
+func (a request) unknownParams() object.Errors {
 	if len(a.provisioner.known) == 0 {
 		return nil
 	}
 	s := a.session
 	params, _ := s.Input.Get(diagnose.FieldParams)
-	var out object.Errors
+	var errs object.Errors
 	for _, m := range params.Members {
 		if slices.Contains(a.provisioner.known, m.Name) {
 			continue
@@ -214,18 +218,18 @@ func (a asked) unknownParams() object.Errors {
 		if !slip {
 			e.Severity = object.SeverityWarning
 		}
-		out = append(out, e)
+		errs = append(errs, e)
 	}
-	return out
+	return errs
 }
 
 // explain returns what is wrong with f. What the user wrote comes first, because all else follows
 // from it.
-func (a asked) explain(f diagnose.Filled, err error) error {
+func (a request) explain(f diagnose.Filled, err error) error {
 	s := a.session
 
 	// The fields that were filled in are validated by themselves.
-	given := func(f diagnose.Filled, names ...string) error {
+	validate := func(f diagnose.Filled, names ...string) error {
 		var errs cueerrors.Error
 		for _, name := range names {
 			v := f.Root.LookupPath(cue.MakePath(cue.Str(name)))
@@ -245,16 +249,16 @@ func (a asked) explain(f diagnose.Filled, err error) error {
 	// The resource and its params come first, then the config and the context.
 	errs := s.InputErrorsOf(a.provisioner.value, s.Skip, func(v object.Value) (diagnose.Filled, error) {
 		f := a.fill(v, a.config)
-		return f, given(f, diagnose.FieldResource, diagnose.FieldParams)
+		return f, validate(f, diagnose.FieldResource, diagnose.FieldParams)
 	})
 	errs = append(errs, a.configErrors(func(config object.Value) (diagnose.Filled, error) {
 		f := a.fill(s.Input, config)
-		return f, given(f, diagnose.FieldConfig)
+		return f, validate(f, diagnose.FieldConfig)
 	})...)
 	if len(errs) > 0 {
 		return errs.Sorted()
 	}
-	if err := given(f, diagnose.FieldContext); err != nil {
+	if err := validate(f, diagnose.FieldContext); err != nil {
 		return s.ErrorsOf(f, diagnose.FieldContext, err)
 	}
 
@@ -266,7 +270,7 @@ func (a asked) explain(f diagnose.Filled, err error) error {
 }
 
 // configErrors returns the mistakes of the part of the project's config that the provisioner reads.
-func (a asked) configErrors(try func(object.Value) (diagnose.Filled, error)) object.Errors {
+func (a request) configErrors(try func(object.Value) (diagnose.Filled, error)) object.Errors {
 	if !a.provisioner.takes[diagnose.FieldConfig] {
 		return nil
 	}
@@ -282,12 +286,12 @@ func (a asked) configErrors(try func(object.Value) (diagnose.Filled, error)) obj
 
 // read reads what was made. Fields are looked up by name: to list them costs as much as a third of
 // filling them.
-func (a asked) read(f diagnose.Filled, total *module.Budget) (evaluate.Provisioned, error) {
+func (a request) read(f diagnose.Filled, total *module.Budget) (evaluate.Provisioned, error) {
 	s := a.session
 	if err := a.refuseFields(f); err != nil {
 		return evaluate.Provisioned{}, err
 	}
-	out := evaluate.Provisioned{}
+	result := evaluate.Provisioned{}
 	data := map[string]json.RawMessage{}
 
 	// The results have known names.
@@ -309,27 +313,27 @@ func (a asked) read(f diagnose.Filled, total *module.Budget) (evaluate.Provision
 	if err != nil {
 		return evaluate.Provisioned{}, err
 	}
-	made, err := object.Decode(text)
+	decoded, err := object.Decode(text)
 	if err != nil {
 		return evaluate.Provisioned{}, err
 	}
 
 	// The objects of the resource are nodes.
 	if nodes := module.Field(f.Root, diagnose.FieldGraph, diagnose.FieldNodes); nodes.Exists() {
-		out.Nodes, err = s.Nodes(nodes, total)
+		result.Nodes, err = s.Nodes(nodes, total)
 		if err != nil {
 			return evaluate.Provisioned{}, err
 		}
 	}
-	object.SortNodes(out.Nodes)
-	out.JSON, err = json.Marshal(made)
-	return out, err
+	object.SortNodes(result.Nodes)
+	result.JSON, err = json.Marshal(decoded)
+	return result, err
 }
 
 // refuseFields refuses fields that exist only under a condition, and that the contract does not
 // have. The schema refuses them as well, and an entry that has all fields that are filled in is of
 // the schema.
-func (a asked) refuseFields(f diagnose.Filled) error {
+func (a request) refuseFields(f diagnose.Filled) error {
 	if len(a.provisioner.takes) == len(filledFields()) {
 		return nil
 	}
@@ -342,10 +346,10 @@ func (a asked) refuseFields(f diagnose.Filled) error {
 	return a.session.RefuseGraph(f.Root)
 }
 
-// Trace answers queries for the objects of resources; those of others
-// stay as they are.
+// Trace answers queries for the objects of resources; the origins of other
+// objects are zero.
 func (p *Provisioners) Trace(s *module.Session, queries []evaluate.Query) ([]evaluate.Origin, error) {
-	out := make([]evaluate.Origin, len(queries))
+	origins := make([]evaluate.Origin, len(queries))
 	resources, err := p.resources(s)
 	if err != nil {
 		return nil, err
@@ -357,10 +361,10 @@ func (p *Provisioners) Trace(s *module.Session, queries []evaluate.Query) ([]eva
 			id := a.session.NodeID(nodes.Selector().Unquoted())
 			for i, q := range queries {
 				if q.Node == id {
-					out[i] = trace.Origin(a.session, f, module.Field(nodes.Value(), diagnose.FieldObject), q.Path)
+					origins[i] = trace.Origin(a.session, f, module.Field(nodes.Value(), diagnose.FieldObject), q.Path)
 				}
 			}
 		}
 	}
-	return out, nil
+	return origins, nil
 }

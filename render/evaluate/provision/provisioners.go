@@ -22,7 +22,7 @@ import (
 // provisioners.
 const listProvisioners = "#Provisioners"
 
-// Provisioners are those of a module, in the order of its list.
+// Provisioners are the provisioners of a module, in the order of its list.
 type Provisioners struct {
 	list []provisioner
 	// catalog is made when it is first asked for.
@@ -33,12 +33,12 @@ type Provisioners struct {
 // else the module holds is evaluated once, when the module is compiled.
 type provisioner struct {
 	value cue.Value
-	// skip is how many labels of CUE's paths lead to value.
+	// skip counts the labels of CUE's paths that lead to value.
 	skip int
-	// takes are the fields that the entry has, out of those that are filled.
+	// takes holds the filled-in fields that the entry has.
 	takes map[string]bool
-	// params says that the entry declares what params there are. Where it accepts
-	// others too, but no pattern says which, known are those that it declares.
+	// params says that the entry declares its params. Where it accepts others
+	// too, but no pattern says which, known holds the names that it declares.
 	params bool
 	known  []string
 	evaluate.Provisioner
@@ -49,9 +49,9 @@ type provisioner struct {
 func ReadProvisioners(c *module.Compiled, m evaluate.Module) (*Provisioners, error) {
 	v := c.Value.LookupPath(cue.MakePath(cue.Def(listProvisioners)))
 
-	// A mistake without a place is that of the module's mark.
-	mistake := func(at cue.Value, path, format string, args ...any) *object.Error {
-		pos := object.FirstValid(c.Tree.At(m, at), c.Tree.At(m, c.Value.LookupPath(cue.ParsePath("ropewalk"))))
+	// A mistake without a place gets the place of the module's mark.
+	mistake := func(value cue.Value, path, format string, args ...any) *object.Error {
+		pos := object.FirstValid(c.Tree.At(m, value), c.Tree.At(m, c.Value.LookupPath(cue.ParsePath("ropewalk"))))
 		return &object.Error{Stage: object.StageEvaluate, Pos: pos, Path: path, Err: fmt.Errorf(format, args...)}
 	}
 
@@ -71,25 +71,25 @@ func ReadProvisioners(c *module.Compiled, m evaluate.Module) (*Provisioners, err
 	}
 
 	// Each entry is read by itself.
-	out := &Provisioners{}
+	provisioners := &Provisioners{}
 	var errs object.Errors
 	for i := 0; items.Next(); i++ {
 		p := provisioner{value: items.Value(), Provisioner: evaluate.Provisioner{Index: i}}
-		p.read(func(at cue.Value, field, message string) {
-			e := mistake(at, fmt.Sprintf("%s[%d]%s", listProvisioners, i, field), "%s", message)
+		p.read(func(value cue.Value, field, message string) {
+			e := mistake(value, fmt.Sprintf("%s[%d]%s", listProvisioners, i, field), "%s", message)
 			// Entries that are made of the same parts have the same mistakes.
 			if !slices.ContainsFunc(errs, func(o *object.Error) bool { return o.Pos == e.Pos && o.Err.Error() == message }) {
 				errs = append(errs, e)
 			}
 		})
-		out.list = append(out.list, p)
+		provisioners.list = append(provisioners.list, p)
 	}
-	out.catalog = onceCatalog(out.list)
-	return out, errs.Err()
+	provisioners.catalog = onceCatalog(provisioners.list)
+	return provisioners, errs.Err()
 }
 
 // read reads what the entry is for and what it takes. An unknown field is a mistake of the author.
-func (p *provisioner) read(mistake func(at cue.Value, field, message string)) {
+func (p *provisioner) read(mistake func(value cue.Value, field, message string)) {
 	p.skip = len(p.value.Path().Selectors())
 	p.takes = map[string]bool{}
 	misspelt := false
@@ -135,31 +135,33 @@ func (p *provisioner) read(mistake func(at cue.Value, field, message string)) {
 
 // refuseClosed refuses params that another definition does not allow. CUE does not report fields
 // that may be absent until one is set.
-func refuseClosed(params cue.Value, mistake func(at cue.Value, field, message string)) {
+func refuseClosed(params cue.Value, mistake func(value cue.Value, field, message string)) {
 	fields, err := params.Fields(cue.Optional(true))
 	for err == nil && fields.Next() {
 		v := fields.Value()
 		if e, ok := v.Err().(cueerrors.Error); ok { //nolint:errorlint // CUE gives no other type, and wraps none
 			if format, _ := e.Msg(); format == diagnose.FormatUnknown {
-				mistake(v, "."+diagnose.FieldParams+"."+fields.Selector().Unquoted(), "is not allowed by a definition that the provisioner is made of: "+
+				field := "." + diagnose.FieldParams + "." + fields.Selector().Unquoted()
+				mistake(v, field, "is not allowed by a definition that the provisioner is made of: "+
 					"what provisioners share must be no definition, such as _shared: {...}")
 			}
 		}
 	}
 }
 
-// knownParams returns the names of params that end with "...". It returns none if they do not, or
-// if there are no names before it: such a provisioner reads whatever there is.
+// knownParams returns the names of params that end with "...". It returns nil if they do not, or
+// if there are no names before it: such a provisioner reads every param.
 func knownParams(params cue.Value) []string {
-	if params.IncompleteKind() != cue.StructKind || !params.Allows(cue.AnyString) || params.LookupPath(cue.MakePath(cue.AnyString)).IncompleteKind() != cue.TopKind {
+	open := params.IncompleteKind() == cue.StructKind && params.Allows(cue.AnyString)
+	if !open || params.LookupPath(cue.MakePath(cue.AnyString)).IncompleteKind() != cue.TopKind {
 		return nil
 	}
-	var out []string
+	var names []string
 	fields, err := params.Fields(cue.Optional(true))
 	for err == nil && fields.Next() {
-		out = append(out, fields.Selector().Unquoted())
+		names = append(names, fields.Selector().Unquoted())
 	}
-	return out
+	return names
 }
 
 // nameFields names the fields of definitions of provisioners that are not known, and what they
@@ -167,17 +169,18 @@ func knownParams(params cue.Value) []string {
 func nameFields(err error) error {
 	for _, e := range object.AsErrors(err, object.StageEvaluate) {
 		path, ok := object.ReadPath(e.Path)
-		if !ok || e.Err.Error() != diagnose.UnknownHere || len(path) == 0 || !strings.HasPrefix(path[0].Name, "#") {
+		inDefinition := ok && len(path) > 0 && strings.HasPrefix(path[0].Name, "#")
+		if !inDefinition || e.Err.Error() != diagnose.UnknownHere {
 			continue
 		}
-		var known []string
+		var knownFields []string
 		switch last := len(path) - 1; {
 		case last == 1:
-			known = provisionerFields()
+			knownFields = provisionerFields()
 		case last == 3 && path[1].Name == diagnose.FieldSensitive:
-			known = []string{"store", "key", "property", "version", "parts"}
+			knownFields = []string{"store", "key", "property", "version", "parts"}
 		}
-		e.Err = fmt.Errorf("%s", diagnose.UnknownField(path[len(path)-1].Name, known))
+		e.Err = fmt.Errorf("%s", diagnose.UnknownField(path[len(path)-1].Name, knownFields))
 		e.Hint = ""
 	}
 	return err
