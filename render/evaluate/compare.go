@@ -5,7 +5,7 @@ package evaluate
 
 import "github.com/ropewalk/ropewalk/render/object"
 
-// Level is what a change of a module asks of its version.
+// Level says which part of its version a change of a module raises.
 type Level string
 
 // The levels, the least first.
@@ -26,6 +26,6 @@ type Change struct {
 	Path string
 	// Text says what changed, in a sentence without the input.
 	Text string
-	// Old and New are the places in the two versions; not valid if there is none.
+	// Old and New are the places in the two versions; not valid if a version has no such place.
 	Old, New object.Pos
 }

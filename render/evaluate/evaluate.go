@@ -38,7 +38,7 @@ type Request struct {
 	// Pos is the place of the spec.
 	Pos    object.Pos
 	Module Module
-	// Input is what the user gave; KindNone if there is none.
+	// Input is the input of the user; KindNone without an input.
 	Input object.Value
 	// Layers are the texts that Input was merged of, if there are several and their order
 	// shows: a Timoni module takes the values of one file after the other.
@@ -47,8 +47,8 @@ type Request struct {
 	// spec.input.
 	InputPath object.Path
 	Context   object.Context
-	// Component is what the files of Module are built as, for OpBuild; they are no CUE then, and
-	// Dir is the folder that its paths are relative to.
+	// Component says how the files of Module are built, for OpBuild. They are no CUE then, and Dir
+	// is the folder that the paths of the component are relative to.
 	Component *spec.Component
 	// Overlays are laid over the nodes, in order, before they are judged.
 	Overlays []spec.Overlay
@@ -69,17 +69,17 @@ type Request struct {
 	Bundle *BundleFiles
 }
 
-// Modules returns all modules of the request, in the order in which a worker is sent them: that of
-// the spec, those of its policies, and the older version.
+// Modules returns all modules of the request, in the order in which they are sent to a worker: the
+// module of the spec, the modules of its policies, and the older version.
 func (r *Request) Modules() []*Module {
-	all := []*Module{&r.Module}
+	modules := []*Module{&r.Module}
 	for i := range r.Policies {
-		all = append(all, &r.Policies[i].Module)
+		modules = append(modules, &r.Policies[i].Module)
 	}
 	if r.Older != nil {
-		all = append(all, r.Older)
+		modules = append(modules, r.Older)
 	}
-	return all
+	return modules
 }
 
 // Foreign reports whether a module of the request is foreign.
@@ -113,7 +113,7 @@ type Module struct {
 	TagPos map[string]object.Pos
 	// Pos is the line of the user that names the module; not valid if none does.
 	Pos object.Pos
-	// Version is that of a Timoni module, which sets its tag moduleVersion; "" is the
+	// Version is the version of a Timoni module, which sets its tag moduleVersion; "" is the
 	// 0.0.0-devel of a module that was not published.
 	Version string
 }
@@ -128,20 +128,20 @@ func (m Module) Position(name string, line, column int) object.Pos {
 	if line == 0 || src.Whole {
 		return src.Pos
 	}
-	at := object.Pos{File: src.Pos.File, Line: src.Pos.Line + line - 1}
+	pos := object.Pos{File: src.Pos.File, Line: src.Pos.Line + line - 1}
 	switch {
 	case column == 0:
 	case line == 1:
-		at.Column = max(src.Pos.Column, 1) + column - 1
+		pos.Column = max(src.Pos.Column, 1) + column - 1
 	default:
-		at.Column = column + src.Indent
+		pos.Column = column + src.Indent
 	}
-	return at
+	return pos
 }
 
 // Source is the place of a file of a module inside a file of the user. Line
-// and column 1:1 of the file stand at Pos; Indent is how many further columns
-// later lines are indented by.
+// and column 1:1 of the file stand at Pos; Indent counts the further columns
+// by which later lines are indented.
 type Source struct {
 	Pos    object.Pos
 	Indent int
@@ -167,8 +167,8 @@ type Limits struct {
 	Timeout time.Duration
 	// Memory is bytes of heap; DefaultMemory where zero.
 	Memory int64
-	// Values is how many values the documents and the files of components of a whole render
-	// may hold, and how many its objects; DefaultValues where zero.
+	// Values limits the values that the documents and the files of components of a whole render
+	// hold, and the values that its objects hold; DefaultValues where zero.
 	Values int
 }
 
@@ -180,14 +180,14 @@ const (
 	DefaultValues = 2_000_000
 )
 
-// CheckValues returns an error for a render that holds more values than it may. The argument what
-// names where they are.
-func (l Limits) CheckValues(values int, what string) error {
-	most := cmp.Or(l.Values, DefaultValues)
-	if values <= most {
+// CheckValues returns an error for a render that holds more values than it may. The argument holder
+// names where the values are.
+func (l Limits) CheckValues(values int, holder string) error {
+	limit := cmp.Or(l.Values, DefaultValues)
+	if values <= limit {
 		return nil
 	}
-	return fmt.Errorf("%w: %s hold more than %d values: split the render into several, or raise --max-values", ErrLimit, what, most)
+	return fmt.Errorf("%w: %s hold more than %d values: split the render into several, or raise --max-values", ErrLimit, holder, limit)
 }
 
 // Flavour tells how a module is written. It is told by a mark, not by
@@ -207,7 +207,7 @@ const (
 	FlavourComponent Flavour = "component"
 )
 
-// Values of ropewalk.kind; a module of specs has none.
+// Values of ropewalk.kind; a module of specs has no kind.
 const (
 	KindPolicy       = "Policy"
 	KindProvisioners = "Provisioners"
@@ -225,10 +225,10 @@ type Result struct {
 	// such as text where there should be a number. The check of the objects mostly says of the
 	// same thing what is wrong with it, and at the line of the user.
 	Undecided object.Errors
-	// Warnings are what was translated only in part.
+	// Warnings name what was translated only in part.
 	Warnings object.Errors
-	// Provisioned is what a module of provisioners made of each resource of
-	// schema.#Requests, by the key of the resource. Nodes is empty then.
+	// Provisioned holds the result for each resource of schema.#Requests, by the
+	// key of the resource, for a module of provisioners. Nodes is empty then.
 	Provisioned map[string]Provisioned
 	// Catalog, Values, Inputs, Inspection, Comparison and Bundle are the results of the other
 	// operations; each is set for its own only.
@@ -240,7 +240,7 @@ type Result struct {
 	Bundle     *Bundle
 }
 
-// Provisioned is what a provisioner made of one resource.
+// Provisioned is the result of a provisioner for one resource.
 type Provisioned struct {
 	// JSON is a map with what the provisioner gives out of outputs, sensitive,
 	// volume, claim, workload and after (see schema.#Provisioner), with its names
@@ -262,13 +262,13 @@ type Provisioner struct {
 	Description string
 	// Pos is the place of its type in the module, not valid if it is not known.
 	Pos object.Pos
-	// Params are what a workload may give, in the order of their names.
+	// Params are the parameters that a workload may give, in the order of their names.
 	Params []Param
 	// Outputs and Sensitive are the names that are known whatever the params are,
 	// sorted.
 	Outputs, Sensitive []string
 	// Config are the fields of the project's config that it declares, sorted. With
-	// AnyConfig it declares none, and may read any.
+	// AnyConfig it declares no field, and may read every field.
 	Config    []string
 	AnyConfig bool
 }
@@ -279,8 +279,8 @@ type Param struct {
 	// Type says in plain words what is expected: an integer of at least 1. It is
 	// "" if anything is.
 	Type string
-	// Default is JSON; "" if there is none, or if it depends on the
-	// resource.
+	// Default is JSON; "" if the parameter has no default, or if the default
+	// depends on the resource.
 	Default string
 	// Required says that there is no resource without it.
 	Required bool
@@ -288,7 +288,7 @@ type Param struct {
 	Doc string
 }
 
-// Violation is what a policy has against a spec.
+// Violation is an objection of a policy to a spec.
 type Violation struct {
 	// Policy is the rule that is violated, as the module calls it, and By the name of the policy
 	// of the request.
@@ -310,7 +310,7 @@ type Query struct {
 	Path object.Path
 }
 
-// Origin is where a part of an object comes from.
+// Origin tells where a part of an object comes from.
 type Origin struct {
 	// Input is the place in the user's own text that the value was computed
 	// from; not valid if the module alone decides.
@@ -327,22 +327,22 @@ type Origin struct {
 // BundleFiles names the files of a bundle of Timoni in the module of a request, and
 // what they are read with.
 type BundleFiles struct {
-	// File is the path of the bundle, and Runtime that of the file with its clusters; ""
-	// if there is none.
+	// File is the path of the bundle, and Runtime the path of the file with its clusters, ""
+	// without such a file.
 	File, Runtime string
 	// More are paths of further files, which are unified with File.
 	More []string
-	// Cluster is the chosen one of several clusters.
+	// Cluster is the name of the chosen cluster.
 	Cluster string
-	// Values are those of @timoni(runtime:…) attributes, by name.
+	// Values are the values of @timoni(runtime:…) attributes, by name.
 	Values map[string]string
 }
 
-// Bundle is what a bundle of Timoni says; see https://timoni.sh/bundle.
+// Bundle is the content of a bundle of Timoni; see https://timoni.sh/bundle.
 type Bundle struct {
 	Name object.Value
-	// Instances are in the order of the text. There are none if there are several
-	// clusters, or others than the chosen one.
+	// Instances are in the order of the text. They are empty if the runtime has clusters
+	// and the chosen cluster is not among them, or if it has several and no cluster is chosen.
 	Instances []Instance
 	// Clusters are in the order of the text.
 	Clusters []Cluster

@@ -16,8 +16,8 @@ type Input struct {
 	// Expected says in plain words what is: an integer of at least 1. It is "" if
 	// anything is.
 	Expected string
-	// Default is the value of an input that is not set, as JSON; "" if there is none, if
-	// it depends on the rest of the input, and if it is longer than 4 KiB.
+	// Default is the value of an input that is not set, as JSON; "" if the input has no
+	// default, if it depends on the rest of the input, and if it is longer than 4 KiB.
 	Default string
 	// Required says that the module makes nothing without it. What is needed only
 	// together with a part that may be absent is not required.
@@ -29,7 +29,7 @@ type Input struct {
 	Within bool
 	// Doc is the comment above it, cut after 2 KiB.
 	Doc string
-	// Members are what the items of a list of maps, or the members of a map of maps, take.
+	// Members are the inputs of the items of a list of maps, or of the members of a map of maps.
 	// Their paths begin with "[]" or "<name>". They are set in an [Inspection] only.
 	Members []Input
 	// Cut says that it has named parts of its own that are no inputs here, because
@@ -37,7 +37,7 @@ type Input struct {
 	Cut bool
 }
 
-// InputType is the type of a value, or of those of a collection.
+// InputType is the type of a value, or of the values of a collection.
 type InputType string
 
 // The types.
@@ -49,7 +49,7 @@ const (
 	InputAny InputType = ""
 )
 
-// Collection is how many values an input has.
+// Collection tells a single value from a list or a map of values.
 type Collection string
 
 // The collections.

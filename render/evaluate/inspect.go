@@ -8,12 +8,12 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// Inspection is what can be told of a module without an input.
+// Inspection describes a module without an input.
 type Inspection struct {
 	Flavour Flavour
-	// Mark is that of a native module.
+	// Mark is the mark of a native module.
 	Mark spec.Mark
-	// Inputs are what the module takes, as in [Result]; those of a policy are its parameters.
+	// Inputs are the inputs of the module, as in [Result]; a policy has its parameters as inputs.
 	Inputs []Input
 	// Schema is the JSON Schema (draft 2020-12) of what the module takes. What JSON Schema
 	// cannot say is left out: it refuses nothing that the module takes. It is empty for a
@@ -21,9 +21,9 @@ type Inspection struct {
 	Schema []byte
 	// Findings are sorted by position.
 	Findings []Finding
-	// Points are what inputs may set, in the order of their paths, with whether any of
-	// [Request].Inputs does. Those of a module of provisioners are its entries and their params,
-	// and its inputs the specs of workloads.
+	// Points list what inputs may set, in the order of their paths, and whether a case of
+	// [Request].Cases sets it. The points of a module of provisioners are its entries and their
+	// params, and its cases the specs of workloads.
 	Points []Point
 }
 
@@ -32,7 +32,7 @@ type Finding struct {
 	Rule     string
 	Severity object.Severity
 	Pos      object.Pos
-	// Path is that of the input, "" if it is about none.
+	// Path is the path of the input, "" if the finding is about no input.
 	Path          string
 	Message, Hint string
 }

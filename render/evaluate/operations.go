@@ -9,7 +9,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Operation is what a request asks of its module.
+// Operation names what a request asks of its module.
 type Operation string
 
 // The operations. Evaluate does the first two for a render; the functions of this file do the
@@ -39,7 +39,7 @@ type Subject struct {
 	Spec   string
 	Pos    object.Pos
 	Module Module
-	// Context is that of specs that use the module; a catalog may depend on it.
+	// Context is the context of specs that use the module; a catalog may depend on it.
 	Context object.Context
 	Limits  Limits
 }
@@ -51,30 +51,30 @@ func (s Subject) request(op Operation) Request {
 
 // ListProvisioners returns what a module of provisioners can make, in the order of its list. Any
 // other module is an error.
-func ListProvisioners(ctx context.Context, e Evaluator, of Subject) ([]Provisioner, error) {
-	out, err := e.Evaluate(ctx, of.request(OpCatalog))
-	return out.Catalog, err
+func ListProvisioners(ctx context.Context, e Evaluator, subject Subject) ([]Provisioner, error) {
+	result, err := e.Evaluate(ctx, subject.request(OpCatalog))
+	return result.Catalog, err
 }
 
 // Describe returns the inputs that a module of specs takes, sorted by path: 200 at most.
-func Describe(ctx context.Context, e Evaluator, of Subject) ([]Input, error) {
-	out, err := e.Evaluate(ctx, of.request(OpDescribe))
-	return out.Inputs, err
+func Describe(ctx context.Context, e Evaluator, subject Subject) ([]Input, error) {
+	result, err := e.Evaluate(ctx, subject.request(OpDescribe))
+	return result.Inputs, err
 }
 
-// Inspect returns what is to say of how a module is written, and which of what it takes the
-// inputs of cases set.
-func Inspect(ctx context.Context, e Evaluator, of Subject, cases []object.Value) (*Inspection, error) {
-	req := of.request(OpInspect)
+// Inspect returns the findings about how a module is written, and which of its inputs the cases
+// set.
+func Inspect(ctx context.Context, e Evaluator, subject Subject, cases []object.Value) (*Inspection, error) {
+	req := subject.request(OpInspect)
 	req.Cases = cases
-	out, err := e.Evaluate(ctx, req)
-	return out.Inspection, err
+	result, err := e.Evaluate(ctx, req)
+	return result.Inspection, err
 }
 
-// Comparison is what changed for the users of a module between two versions.
+// Comparison lists what changed for the users of a module between two versions.
 type Comparison struct {
-	// Changes are the gravest first, and sorted by path: an input that the older version took and
-	// the newer one does not is major, one of which that cannot be told is undecided.
+	// Changes begin with the gravest, and are sorted by path. An input that only the older version
+	// took is a major change; it is undecided if that cannot be told.
 	Changes []Change
 	// OlderKind and NewerKind are the kinds of the modules, "" for a module of specs.
 	OlderKind, NewerKind string
@@ -84,22 +84,22 @@ type Comparison struct {
 func Compare(ctx context.Context, e Evaluator, newer Subject, older Module) (Comparison, error) {
 	req := newer.request(OpCompare)
 	req.Older = &older
-	out, err := e.Evaluate(ctx, req)
-	return out.Comparison, err
+	result, err := e.Evaluate(ctx, req)
+	return result.Comparison, err
 }
 
 // ReadValues returns the field values of the one file of a module, with positions in it: a
 // values file in CUE, as Timoni has them.
-func ReadValues(ctx context.Context, e Evaluator, of Subject) (object.Value, error) {
-	out, err := e.Evaluate(ctx, of.request(OpValues))
-	return out.Values, err
+func ReadValues(ctx context.Context, e Evaluator, subject Subject) (object.Value, error) {
+	result, err := e.Evaluate(ctx, subject.request(OpValues))
+	return result.Values, err
 }
 
-// ReadBundle reads a bundle of Timoni out of files of a module, whose folder is that of the
-// bundle. What could be read is returned with an error.
-func ReadBundle(ctx context.Context, e Evaluator, of Subject, files BundleFiles) (*Bundle, error) {
-	req := of.request(OpBundle)
+// ReadBundle reads a bundle of Timoni out of files of a module in the folder of the bundle. With an
+// error, it returns what could be read.
+func ReadBundle(ctx context.Context, e Evaluator, subject Subject, files BundleFiles) (*Bundle, error) {
+	req := subject.request(OpBundle)
 	req.Bundle = &files
-	out, err := e.Evaluate(ctx, req)
-	return out.Bundle, err
+	result, err := e.Evaluate(ctx, req)
+	return result.Bundle, err
 }
