@@ -16,8 +16,8 @@ import (
 // maxNesting bounds how many disjunctions within disjunctions are looked into.
 const maxNesting = 4
 
-// nearest folds the errors of all alternatives at and below g into those of the one that the user
-// most probably meant. It returns none if there is no such alternative.
+// nearest folds the errors of all alternatives at and below g into the errors of the alternative that
+// the user most probably meant. It returns nil if there is no such alternative.
 func (sc Scope) nearest(groups []*Group, g *Group, input object.Value) []Mistake {
 	value, n := input.Lookup(g.Path)
 	schema := SchemaAt(sc.schema, g.Path)
@@ -76,9 +76,9 @@ func trial(alt cue.Value) func(object.Value) (Filled, error) {
 
 // costOf weighs how far a value is from an alternative. A field that must be
 // one certain value tells alternatives apart, so it weighs more than all else.
-func costOf(found []Mistake) int {
+func costOf(mistakes []Mistake) int {
 	cost := 0
-	for _, m := range found {
+	for _, m := range mistakes {
 		cost++
 		if !m.Missing && !m.unknown && isLiteral(m.Message) {
 			cost += 100
@@ -90,8 +90,8 @@ func costOf(found []Mistake) int {
 // isLiteral reports whether a message asks for one certain text.
 func isLiteral(message string) bool { return strings.HasPrefix(message, `expected "`) }
 
-// tagged returns the one mistake of a value whose tag is none of the known ones. The tag is the
-// field that tells the alternatives apart.
+// tagged returns the mistake of a value with an unknown tag. The tag is the field that tells the
+// alternatives apart.
 func tagged(groups []*Group, g *Group, input object.Value, alts []cue.Value) (Mistake, bool) {
 	for _, c := range groups {
 		if len(c.Path) != len(g.Path)+1 || !IsPrefix(g.Path, c.Path) {
@@ -115,7 +115,8 @@ func tagged(groups []*Group, g *Group, input object.Value, alts []cue.Value) (Mi
 		}
 		slices.Sort(tags)
 		tags = slices.Compact(tags)
-		return Mistake{Path: c.Path, Message: "expected one of " + Quoted(tags) + ", got " + Quote(value) + Nearest(value.Text, tags)}, true
+		message := "expected one of " + Quoted(tags) + ", got " + Quote(value) + Nearest(value.Text, tags)
+		return Mistake{Path: c.Path, Message: message}, true
 	}
 	return Mistake{}, false
 }

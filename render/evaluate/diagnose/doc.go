@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package diagnose makes errors that users can act on of those of CUE.
+// Package diagnose turns errors of CUE into errors that users can act on.
 //
 // CUE's errors are about what clashes inside of CUE. What users read is made of three
 // things: CUE has the position, the schema has what was expected, and the table of a

@@ -21,7 +21,7 @@ import (
 // to themselves.
 const maxDepth = 12
 
-// demand is what a schema asks of one value.
+// demand holds what a schema asks of one value.
 type demand struct {
 	kind cue.Kind
 	// literals are the values that are allowed, as JSON, if there are only
@@ -29,9 +29,9 @@ type demand struct {
 	literals []string
 	// terms are further conditions in plain words.
 	terms []string
-	// names are what the patterns stand for that are known by name.
+	// names are the names of the patterns that are known by name.
 	names []string
-	// refusal is what the module says with error() of every value.
+	// refusal is the text with which error() of the module refuses every value.
 	refusal string
 	// others are the alternatives that are no literals.
 	others []*demand
@@ -96,7 +96,7 @@ func (d *demand) read(v cue.Value, depth int) {
 	}
 }
 
-// addPattern adds a regular expression, by its name if it has one.
+// addPattern adds a regular expression, by its name if it has a name.
 func (d *demand) addPattern(v cue.Value) {
 	if text, err := v.String(); err == nil && patternName(text) != "" {
 		if name := patternName(text); !slices.Contains(d.names, name) {
@@ -118,14 +118,14 @@ func (d *demand) addTerm(text string) {
 func (d *demand) choose(args []cue.Value, depth int) {
 	var open cue.Kind
 	for _, a := range args {
-		one := &demand{kind: cue.TopKind}
-		one.read(a, depth+1)
-		if len(one.literals) > 0 && len(one.terms) == 0 {
-			d.literals = append(d.literals, one.literals...)
+		alternative := &demand{kind: cue.TopKind}
+		alternative.read(a, depth+1)
+		if len(alternative.literals) > 0 && len(alternative.terms) == 0 {
+			d.literals = append(d.literals, alternative.literals...)
 			continue
 		}
-		open |= one.kind
-		d.others = append(d.others, one)
+		open |= alternative.kind
+		d.others = append(d.others, alternative)
 	}
 	d.literals = slices.DeleteFunc(d.literals, func(text string) bool { return literalKind(text)&open != 0 })
 }
@@ -262,7 +262,7 @@ func condition(call string) string {
 	}
 }
 
-// pattern is what a message about a regular expression repeats, which may be an input.
+// pattern finds the text that a message about a regular expression repeats, which may be an input.
 var pattern = regexp.MustCompile("(error parsing regexp: [^:`]*): `.*`")
 
 // oneLineOf returns text without line breaks, cut to a bounded length.
@@ -335,7 +335,7 @@ func SchemaStep(v cue.Value, step object.Step) cue.Value {
 	return cue.Value{}
 }
 
-// alternatives returns the members of a disjunction, or none if v is not one.
+// alternatives returns the members of a disjunction, or nil if v is no disjunction.
 func alternatives(v cue.Value) []cue.Value {
 	for range maxDepth {
 		// A reference stands for its target.
@@ -346,31 +346,31 @@ func alternatives(v cue.Value) []cue.Value {
 
 		// Alternatives of alternatives are listed as one level.
 		if op == cue.OrOp {
-			var out []cue.Value
+			var choices []cue.Value
 			for _, a := range args {
 				if nested := alternatives(a); len(nested) > 0 {
-					out = append(out, nested...)
+					choices = append(choices, nested...)
 				} else {
-					out = append(out, a)
+					choices = append(choices, a)
 				}
 			}
-			return out
+			return choices
 		}
 		if op != cue.AndOp {
 			return nil
 		}
 
 		// In a conjunction, the last disjunction counts.
-		next := cue.Value{}
+		disjunction := cue.Value{}
 		for _, a := range args {
 			if o, _ := cue.Dereference(a).Expr(); o == cue.OrOp {
-				next = a
+				disjunction = a
 			}
 		}
-		if !next.Exists() {
+		if !disjunction.Exists() {
 			return nil
 		}
-		v = next
+		v = disjunction
 	}
 	return nil
 }
@@ -396,7 +396,7 @@ func KnownFields(v cue.Value) []string {
 	return slices.Compact(names)
 }
 
-// DefaultOf returns the default of v as JSON, or "" if it has none.
+// DefaultOf returns the default of v as JSON, or "" if v has no default.
 func DefaultOf(v cue.Value) string {
 	d, ok := v.Default()
 	if !ok {

@@ -40,8 +40,8 @@ const (
 // UserFile is the name under which CUE knows what users wrote.
 const UserFile = "ropewalk-input"
 
-// Filling is what is unified with the root of a module. CUE knows one
-// synthetic file in which offset i stands for entry i of places, so that every
+// Filling is a value to be unified with the root of a module. CUE knows a
+// synthetic file in which offset i stands for entry i of Positions, so that every
 // position of CUE leads back to the user's own file, line and column.
 type Filling struct {
 	Value     cue.Value
@@ -52,24 +52,24 @@ type Filling struct {
 // Position is a part of what the user wrote.
 type Position struct {
 	pos object.Pos
-	// parent is the entry of the part that holds this one, and step leads from
+	// parent is the entry of the part that holds this part, and step leads from
 	// there to here; the entry of a root has itself as its parent.
 	parent int
 	step   object.Step
 	// Root is the field of the module that was filled; "" in entry 0, which
 	// stands for nothing.
 	Root string
-	key  bool // the place is that of a field name
+	key  bool // the place is the place of a field name
 }
 
 // Part is one field of the root of a module with what fills it.
 type Part struct {
-	// Field names the part in places; at are the fields that lead to it, none
-	// for the root itself.
+	// Field names the part in Positions; At are the fields that lead to it,
+	// which are empty for the root itself.
 	Field string
 	At    []string
 	Value object.Value
-	// Soft is where scalars stand that are defaults, which the module may replace.
+	// Soft marks the places of scalars that are defaults, which the module may replace.
 	Soft map[object.Pos]bool
 }
 
@@ -142,7 +142,7 @@ func label(name string) ast.Label {
 	return &ast.BasicLit{Kind: token.STRING, Value: literal.String.Quote(name)}
 }
 
-// At returns the entry of the place that p stands for, or 0 if there is none.
+// At returns the entry of the place that p stands for, or 0 if p stands for no place.
 func (f *Filling) At(p token.Pos) int {
 	if f == nil || p.File() != f.file || p.Offset() >= len(f.Positions) {
 		return 0
@@ -225,7 +225,7 @@ func (b *builder) buildExpr(v object.Value, parent int, step object.Step) ast.Ex
 		}
 	}
 
-	// A part comes after what it is in, so that the table leads from it to its parent.
+	// A part comes after its parent, so that the table leads from it to its parent.
 	self := len(b.places)
 	pos := b.addPlace(v.Pos, parent, step, false)
 	switch v.Kind {

@@ -13,57 +13,60 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// dropRepeated returns errs without those that repeat another one of a shorter path. A line that
+// dropRepeated returns errs without errors that repeat another error of a shorter path. A line that
 // makes a value for several items, or a definition that several objects use, is one mistake. Errors
 // that a value is not null are left out if anything else is wrong.
 func dropRepeated(errs object.Errors) object.Errors {
 	shortest := map[string]string{}
 	key := func(e *object.Error) string { return fmt.Sprint(e.Pos, e.Err) }
-	other := false
+	otherMistake := false
 	for _, e := range errs {
 		path, known := shortest[key(e)]
 		if !known || len(e.Path) < len(path) {
 			shortest[key(e)] = e.Path
 		}
-		other = other || !isNoNull(e)
+		otherMistake = otherMistake || !isNoNull(e)
 	}
-	done := map[string]bool{}
+	reported := map[string]bool{}
 	return slices.DeleteFunc(errs, func(e *object.Error) bool {
-		if other && isNoNull(e) {
+		if otherMistake && isNoNull(e) {
 			return true
 		}
-		again := e.Pos.IsValid() && (done[key(e)] || shortest[key(e)] != e.Path)
-		done[key(e)] = done[key(e)] || !again
-		return again
+		repeated := e.Pos.IsValid() && (reported[key(e)] || shortest[key(e)] != e.Path)
+		reported[key(e)] = reported[key(e)] || !repeated
+		return repeated
 	})
 }
 
 // isNoNull reports whether e is the error that a map or a list is not null.
 func isNoNull(e *object.Error) bool {
 	text := e.Err.Error()
-	return strings.HasPrefix(text, "conflicting values {") && strings.HasSuffix(text, " and null") || strings.HasPrefix(text, "conflicting values null and {")
+	if strings.HasPrefix(text, "conflicting values null and {") {
+		return true
+	}
+	return strings.HasPrefix(text, "conflicting values {") && strings.HasSuffix(text, " and null")
 }
 
 // foldObjectNodes returns errs with one error for each node that is an object itself, instead of
 // one for each field of the object.
 func foldObjectNodes(errs object.Errors) object.Errors {
-	whole := map[string]bool{}
+	isObject := map[string]bool{}
 	for _, e := range errs {
 		if node, field := nodeField(e); field == "apiVersion" || field == "kind" {
-			whole[node] = true
+			isObject[node] = true
 		}
 	}
-	seen := map[string]bool{}
+	reported := map[string]bool{}
 	return slices.DeleteFunc(errs, func(e *object.Error) bool {
 		node, _ := nodeField(e)
-		if !whole[node] {
+		if !isObject[node] {
 			return false
 		}
-		again := seen[node]
-		seen[node] = true
+		repeated := reported[node]
+		reported[node] = true
 		e.Path = node
 		e.Err = fmt.Errorf("node %q is an object itself: put it below object", node[strings.LastIndexByte(node, '.')+1:])
-		return again
+		return repeated
 	})
 }
 
@@ -73,8 +76,11 @@ func nodeField(e *object.Error) (node, field string) {
 	const nodes = FieldGraph + "." + FieldNodes + "."
 	i := strings.Index(e.Path, nodes)
 	last := strings.LastIndexByte(e.Path, '.')
-	if i < 0 || last < i+len(nodes) || strings.Contains(e.Path[i+len(nodes):last], ".") || !strings.HasPrefix(e.Err.Error(), "unknown field ") {
+	if i < 0 || last < i+len(nodes) || !strings.HasPrefix(e.Err.Error(), "unknown field ") {
 		return "", ""
+	}
+	if strings.Contains(e.Path[i+len(nodes):last], ".") {
+		return "", "" // The field is deeper inside of the node.
 	}
 	return e.Path[:last], e.Path[last+1:]
 }
@@ -87,7 +93,8 @@ func expectedInstead(errs []cueerrors.Error) string {
 	types := 0
 	for _, e := range errs {
 		format, args := e.Msg()
-		if format != formatKinds && format != formatConflict || isSecret(e.Path()) {
+		isConflict := format == formatKinds || format == formatConflict
+		if !isConflict || isSecret(e.Path()) {
 			return ""
 		}
 		p := [2]string{fmt.Sprint(args[0]), fmt.Sprint(args[1])}
@@ -102,10 +109,10 @@ func expectedInstead(errs []cueerrors.Error) string {
 
 	// The value is the side that all conflicts have. The other sides are all types, or several
 	// values.
-	for _, given := range pairs[0] {
+	for _, side := range pairs[0] {
 		var wants []string
 		for _, p := range pairs {
-			switch given {
+			switch side {
 			case p[0]:
 				wants = append(wants, typeName(p[1]))
 			case p[1]:
@@ -115,8 +122,9 @@ func expectedInstead(errs []cueerrors.Error) string {
 		all := len(wants) == len(pairs)
 		slices.Sort(wants)
 		wants = slices.Compact(wants)
-		if all && !isType(given) && (types == len(pairs) || types == 0 && len(wants) > 1) {
-			return oneLineOf(fmt.Sprintf("expected %s, got %s", choice(wants), given))
+		decided := types == len(pairs) || (types == 0 && len(wants) > 1)
+		if all && decided && !isType(side) {
+			return oneLineOf(fmt.Sprintf("expected %s, got %s", choice(wants), side))
 		}
 	}
 	return ""

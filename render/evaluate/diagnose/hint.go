@@ -30,10 +30,14 @@ func typeHint(schema cue.Value, errs []cueerrors.Error, v object.Value) string {
 	}
 	switch v.Kind {
 	case object.KindNumber, object.KindBool:
-		if unit := v.Text + "Gi"; v.Kind == object.KindNumber && want&kindOf(v) == 0 && isQuantity(schema) && fits(object.KindString, unit) {
+		if want&kindOf(v) != 0 {
+			return ""
+		}
+		quantity := v.Kind == object.KindNumber && isQuantity(schema)
+		if unit := v.Text + "Gi"; quantity && fits(object.KindString, unit) {
 			return fmt.Sprintf("write it with its unit: %q", unit)
 		}
-		if want&kindOf(v) == 0 && fits(object.KindString, v.Written()) {
+		if fits(object.KindString, v.Written()) {
 			return quotesHint + strconv.Quote(v.Written())
 		}
 	case object.KindNull:
@@ -53,8 +57,10 @@ func typeHint(schema cue.Value, errs []cueerrors.Error, v object.Value) string {
 
 // textHint returns what to do about text if a number or a boolean is required.
 func textHint(text string, fits func(object.Kind, string) bool) string {
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil && fits(object.KindNumber, strconv.FormatInt(n, 10)) ||
-		(text == "true" || text == "false") && fits(object.KindBool, text) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	isNumber := err == nil && fits(object.KindNumber, strconv.FormatInt(n, 10))
+	isBool := (text == "true" || text == "false") && fits(object.KindBool, text)
+	if isNumber || isBool {
 		return "write it without quotes"
 	}
 	for _, b := range []struct{ text, words string }{{"true", "yes on y"}, {"false", "no off n"}} {
@@ -88,17 +94,23 @@ func isQuantity(schema cue.Value) bool {
 // fields that the map must have, which CUE names if the map is empty. It returns "" if there is no
 // hint.
 func (sc Scope) mapHint(path object.Path, schema cue.Value, input object.Value) string {
-	if len(path) == 0 || !schema.Exists() || schema.IncompleteKind() != cue.StructKind || len(alternatives(schema)) > 0 || time.Now().After(sc.deadline) {
+	if len(path) == 0 || time.Now().After(sc.deadline) {
 		return ""
 	}
-	over := object.Value{Kind: object.KindMap}
+	isMap := schema.Exists() && schema.IncompleteKind() == cue.StructKind && len(alternatives(schema)) == 0
+	if !isMap {
+		return ""
+	}
+
+	// An empty map at the path shows which fields are required.
+	overlay := object.Value{Kind: object.KindMap}
 	for _, step := range slices.Backward(path) {
 		if step.IsIndex {
 			return ""
 		}
-		over = object.Value{Kind: object.KindMap, Members: []object.Member{{Name: step.Name, Value: over}}}
+		overlay = object.Value{Kind: object.KindMap, Members: []object.Member{{Name: step.Name, Value: overlay}}}
 	}
-	with := input.Merge(over)
+	with := input.Merge(overlay)
 	f, err := sc.try(with)
 	var needed []string
 	for _, g := range sc.Groups(err, f.With, with) {
@@ -113,7 +125,7 @@ func (sc Scope) mapHint(path object.Path, schema cue.Value, input object.Value) 
 	return fmt.Sprintf("write %s: {%s}", path[len(path)-1].Name, strings.Join(needed, ", "))
 }
 
-// strayHint returns the question whether a field beside the missing one at path was meant to be it.
+// strayHint returns the question whether a field beside the missing field at path was meant to be it.
 // In an open map, CUE takes a misspelt name for a field of its own.
 func (sc Scope) strayHint(path object.Path, input object.Value) string {
 	last := len(path) - 1

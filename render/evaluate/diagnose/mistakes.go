@@ -40,21 +40,21 @@ type Mistake struct {
 
 // Scope is a part of an input and the schema that it is held against.
 type Scope struct {
-	// schema is what an input is unified with, before it is.
+	// schema is the value that an input is unified with, without the input.
 	schema cue.Value
-	// skip is how many labels of CUE's paths lead to the part.
+	// skip counts the labels of CUE's paths that lead to the part.
 	skip int
 	// try validates one version of the part.
 	try      func(object.Value) (Filled, error)
 	deadline time.Time
-	// depth counts the scopes around this one.
+	// depth counts the scopes around this scope.
 	depth int
 }
 
 // findMistakes finds all that is wrong with the input. It looks until the deadline, and for a
 // bounded number of rounds.
 func (sc Scope) findMistakes(input object.Value) []Mistake {
-	var found []Mistake
+	var allMistakes []Mistake
 	gone := map[string]bool{}
 
 	// Each round validates what is left of the input.
@@ -72,10 +72,13 @@ func (sc Scope) findMistakes(input object.Value) []Mistake {
 		// An inner mistake counts only if a round finds no other.
 		for _, inner := range []bool{false, true} {
 			for _, m := range mistakes {
-				if m.inner != inner || inner && progress {
-					continue // what is inner is found again, by its right name
+				if m.inner != inner {
+					continue
 				}
-				found = append(found, m)
+				if inner && progress {
+					continue // The next round finds it again, by its right name.
+				}
+				allMistakes = append(allMistakes, m)
 				gone[m.Path.String()] = true
 				switch {
 				case m.Missing:
@@ -92,20 +95,20 @@ func (sc Scope) findMistakes(input object.Value) []Mistake {
 		}
 
 		// Without progress, the next round would find the same.
-		if !progress || len(found) >= maxReported {
+		if !progress || len(allMistakes) >= maxReported {
 			break
 		}
 	}
-	return sc.foldMisspelt(found)
+	return sc.foldMisspelt(allMistakes)
 }
 
 // foldMisspelt returns mistakes without the fields that are missing only because they are misspelt.
-func (sc Scope) foldMisspelt(found []Mistake) []Mistake {
+func (sc Scope) foldMisspelt(mistakes []Mistake) []Mistake {
 	misspelt := map[string]bool{}
-	for i, m := range found {
+	for i, m := range mistakes {
 		if last := len(m.Path) - 1; m.unknown && last >= 0 {
-			if name := containedName(found, m); name != "" {
-				found[i].Message = fmt.Sprintf("unknown field %q, did you mean %q?", m.Path[last].Name, name)
+			if name := containedName(mistakes, m); name != "" {
+				mistakes[i].Message = fmt.Sprintf("unknown field %q, did you mean %q?", m.Path[last].Name, name)
 				misspelt[m.Path[:last].Append(object.Field(name)).String()] = true
 				continue
 			}
@@ -114,14 +117,14 @@ func (sc Scope) foldMisspelt(found []Mistake) []Mistake {
 			}
 		}
 	}
-	return slices.DeleteFunc(found, func(m Mistake) bool { return m.Missing && misspelt[m.Path.String()] })
+	return slices.DeleteFunc(mistakes, func(m Mistake) bool { return m.Missing && misspelt[m.Path.String()] })
 }
 
 // containedName returns the name of the missing field beside m that the name of m contains, such as
-// port for containerPort. It returns "" if there is none.
-func containedName(found []Mistake, m Mistake) string {
+// port for containerPort. It returns "" if there is no such field.
+func containedName(mistakes []Mistake, m Mistake) string {
 	last := len(m.Path) - 1
-	for _, other := range found {
+	for _, other := range mistakes {
 		if !other.Missing || len(other.Path) != len(m.Path) || !IsPrefix(m.Path[:last], other.Path) {
 			continue
 		}
@@ -156,10 +159,10 @@ func blank(v object.Value, p object.Path) object.Value {
 	return v
 }
 
-// maxReported is how many errors of CUE are explained: each costs a walk over the input.
+// maxReported limits the errors of CUE that are explained: each costs a walk over the input.
 const maxReported = 1000
 
-// Group is what CUE reports of one path.
+// Group holds the errors that CUE reports for one path.
 type Group struct {
 	Path    object.Path
 	Errs    []cueerrors.Error
@@ -169,9 +172,9 @@ type Group struct {
 }
 
 // read turns the errors of one round into mistakes, one for each path.
-func (sc Scope) read(err error, with *Filling, input object.Value, gone map[string]bool, round int) []Mistake {
-	groups := sc.Groups(err, with, input)
-	var out []Mistake
+func (sc Scope) read(err error, filling *Filling, input object.Value, gone map[string]bool, round int) []Mistake {
+	groups := sc.Groups(err, filling, input)
+	var mistakes []Mistake
 	var folded []object.Path
 	for _, g := range groups {
 		if isGone(gone, g.Path) || below(folded, g.Path) {
@@ -180,21 +183,21 @@ func (sc Scope) read(err error, with *Filling, input object.Value, gone map[stri
 		if g.choice && (hasBelow(groups, g.Path) || isCollection(input, g.Path)) {
 			if near := sc.nearest(groups, g, input); len(near) > 0 {
 				folded = append(folded, g.Path)
-				out = append(out, near...)
+				mistakes = append(mistakes, near...)
 				continue
 			}
 		}
-		if m, ok := sc.describe(g, with, input, round); ok {
-			out = append(out, m)
+		if m, ok := sc.describe(g, filling, input, round); ok {
+			mistakes = append(mistakes, m)
 		}
 	}
-	return out
+	return mistakes
 }
 
 // Groups puts the errors of one path together, in the order in which CUE
 // found them.
-func (sc Scope) Groups(err error, with *Filling, input object.Value) []*Group {
-	var out []*Group
+func (sc Scope) Groups(err error, filling *Filling, input object.Value) []*Group {
+	var groups []*Group
 	index := map[string]*Group{}
 	all := cueerrors.Errors(err)
 	for _, e := range all[:min(maxReported, len(all))] {
@@ -204,7 +207,7 @@ func (sc Scope) Groups(err error, with *Filling, input object.Value) []*Group {
 		if g == nil {
 			g = &Group{Path: path}
 			index[key] = g
-			out = append(out, g)
+			groups = append(groups, g)
 		}
 		if format, _ := e.Msg(); strings.Contains(format, "empty disjunction") {
 			g.choice = true
@@ -212,12 +215,12 @@ func (sc Scope) Groups(err error, with *Filling, input object.Value) []*Group {
 		}
 		g.Errs = append(g.Errs, e)
 		for _, p := range cueerrors.Positions(e) {
-			if i := with.At(p); i > 0 {
+			if i := filling.At(p); i > 0 {
 				g.Entries = append(g.Entries, i)
 			}
 		}
 	}
-	return out
+	return groups
 }
 
 // inputPath turns labels of CUE into a path of input.
@@ -226,18 +229,18 @@ func inputPath(labels []string, skip int, input object.Value) object.Path {
 		return nil
 	}
 	var path object.Path
-	at := input
+	value := input
 	for _, l := range labels[skip:] {
 		step := object.Field(Unquote(l))
-		if n, err := strconv.Atoi(l); err == nil && at.Kind != object.KindMap {
+		if n, err := strconv.Atoi(l); err == nil && value.Kind != object.KindMap {
 			step = object.Index(n)
 		}
 		path = append(path, step)
-		next, n := at.Lookup(object.Path{step})
+		next, n := value.Lookup(object.Path{step})
 		if n == 0 {
 			next = object.Value{}
 		}
-		at = next
+		value = next
 	}
 	return path
 }
@@ -278,8 +281,8 @@ func hasBelow(groups []*Group, path object.Path) bool {
 	return false
 }
 
-// isCollection reports whether a list or a map is at path. If one is in a disjunction, CUE reports
-// what is wrong with its parts, and not always with which.
+// isCollection reports whether a list or a map is at path. If it is in a disjunction, CUE reports
+// what is wrong with its parts, and not always in which part.
 func isCollection(input object.Value, path object.Path) bool {
 	v, n := input.Lookup(path)
 	return n == len(path) && (v.Kind == object.KindList || v.Kind == object.KindMap)
@@ -298,7 +301,7 @@ func IsPrefix(a, b object.Path) bool {
 	return true
 }
 
-// NoValue is how messages say that a value is not set.
+// NoValue are the words of messages for a value that is not set.
 const NoValue = "has no value"
 
 // formats of CUE's messages that are told apart.
@@ -321,7 +324,7 @@ func formatOf(e cueerrors.Error) string {
 
 // describe returns a group as a mistake. It reports false if the group only says that something
 // which was taken out is absent.
-func (sc Scope) describe(g *Group, with *Filling, input object.Value, round int) (Mistake, bool) {
+func (sc Scope) describe(g *Group, filling *Filling, input object.Value, round int) (Mistake, bool) {
 	// An absent part has no value.
 	m := Mistake{Path: g.Path}
 	value, n := input.Lookup(g.Path)
@@ -332,7 +335,7 @@ func (sc Scope) describe(g *Group, with *Filling, input object.Value, round int)
 
 	// The demands are the lines of the module that ask for something else.
 	schema := SchemaAt(sc.schema, g.Path)
-	m.Demands = Demands(g, with, schema)
+	m.Demands = Demands(g, filling, schema)
 
 	// The first error that is about the field itself decides. After the first round, an error may be
 	// about what was taken out: only conflicts are sure.
@@ -349,7 +352,7 @@ func (sc Scope) describe(g *Group, with *Filling, input object.Value, round int)
 			m.inner = len(m.Path) > 0 && !SchemaAt(sc.schema, m.Path[:len(m.Path)-1]).Exists()
 			m.Message = sc.unknownMessage(m.Path)
 			return m, true
-		case format == formatRequired || format == formatIncomplete && !present:
+		case format == formatRequired || (format == formatIncomplete && !present):
 			m.Missing = true
 			m.Message = "is missing"
 			if text := Expected(schema); text != "" {
@@ -376,10 +379,10 @@ func (sc Scope) describe(g *Group, with *Filling, input object.Value, round int)
 	return m, true
 }
 
-// Demands returns the places of the module that a group is about, which is the field of the schema.
-// Without a schema it returns all places that CUE names. So it does for a _|_, which CUE reports of
-// what is around it.
-func Demands(g *Group, with *Filling, schema cue.Value) []token.Pos {
+// Demands returns the places of the module that a group is about: the field of the schema. Without a
+// schema it returns all places that CUE names. It also does so for a _|_, because CUE reports a _|_
+// at the value around it.
+func Demands(g *Group, filling *Filling, schema cue.Value) []token.Pos {
 	bottom := slices.ContainsFunc(g.Errs, func(e cueerrors.Error) bool { return formatOf(e) == formatBottom })
 	if !bottom && schema.Exists() && schema.Pos().HasAbsPos() {
 		return []token.Pos{schema.Pos()}
@@ -387,7 +390,7 @@ func Demands(g *Group, with *Filling, schema cue.Value) []token.Pos {
 	var places []token.Pos
 	for _, e := range g.Errs {
 		for _, p := range cueerrors.Positions(e) {
-			if with.At(p) == 0 {
+			if filling.At(p) == 0 {
 				places = append(places, p)
 			}
 		}

@@ -16,24 +16,25 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// unknownName finds the name in what CUE says of one that it does not know.
-var unknownName = regexp.MustCompile(`^(?:invalid interpolation: )?(?:reference "([^"]+)" not found|undefined field:? "?([^" ]+)"?|builtin package "([^"]+)" undefined|cannot call non-function (\w+)\.(\w+) )`)
+// unknownName finds the name in a message of CUE about a name that it does not know.
+var unknownName = regexp.MustCompile(`^(?:invalid interpolation: )?(?:reference "([^"]+)" not found|undefined field:? "?([^" ]+)"?|` +
+	`builtin package "([^"]+)" undefined|cannot call non-function (\w+)\.(\w+) )`)
 
 // Near returns the hint for a message about a name that CUE does not know: the nearest name in
-// files, or one of CUE. It returns "" if there is none.
+// files, or a name of CUE. It returns "" if no name is near.
 func Near(text string, files []*ast.File) string {
-	found := unknownName.FindStringSubmatch(text)
-	if found == nil {
+	match := unknownName.FindStringSubmatch(text)
+	if match == nil {
 		return ""
 	}
-	references, fields, packages, of, function := found[1], found[2], found[3], found[4], found[5]
+	references, fields, packages, packageName, function := match[1], match[2], match[3], match[4], match[5]
 	switch {
 	case references != "" && declarationHint(references, files) != "":
 		return declarationHint(references, files)
 	case packages != "":
 		return object.DidYouMean(packages, strings.Fields(builtinPackages))
 	case function != "":
-		return object.DidYouMean(function, strings.Fields(builtinFunctions(of)))
+		return object.DidYouMean(function, strings.Fields(builtinFunctions(packageName)))
 	}
 	name := references + fields
 	return object.DidYouMean(name, slices.DeleteFunc(namesIn(files, references != ""), func(n string) bool { return n == name }))
@@ -49,15 +50,19 @@ func declarationHint(name string, files []*ast.File) string {
 			return false
 		}
 		label, ok := s.Sel.(*ast.Ident)
-		of, isName := s.X.(*ast.Ident)
-		return ok && isName && of.Name == "schema" && (name == "schema" && slices.Contains(strings.Fields(schemaNames), label.Name) || label.Name == "#Provisioner")
+		packageIdent, isName := s.X.(*ast.Ident)
+		if !ok || !isName || packageIdent.Name != "schema" {
+			return false
+		}
+		missingImport := name == "schema" && slices.Contains(strings.Fields(schemaNames), label.Name)
+		return missingImport || label.Name == "#Provisioner"
 	}
-	ours := false
+	usesSchema := false
 	for _, file := range files {
-		ast.Walk(file, func(n ast.Node) bool { ours = ours || isOurs(n); return true }, nil)
+		ast.Walk(file, func(n ast.Node) bool { usesSchema = usesSchema || isOurs(n); return true }, nil)
 	}
 	switch {
-	case !ours:
+	case !usesSchema:
 		return ""
 	case name == "schema":
 		return `add the line: import "ropewalk.dev/schema"`
@@ -72,23 +77,23 @@ const schemaNames = "#Apply #Context #Graph #ID #Node #Provisioner #Ready #Resou
 
 // OncePerName returns errs with one error for each file that uses a name of Ropewalk without a
 // declaration. The next places are notes of that error.
-func OncePerName(errs object.Errors) (out object.Errors) {
-	first := map[string]*object.Error{}
+func OncePerName(errs object.Errors) (kept object.Errors) {
+	firstErrs := map[string]*object.Error{}
 	for _, e := range errs.Sorted() {
 		if !strings.HasPrefix(e.Hint, "declare it in ") && !strings.HasPrefix(e.Hint, "add the line: import ") {
-			out = append(out, e)
+			kept = append(kept, e)
 			continue
 		}
 		key := e.Pos.File + " " + e.Err.Error()
-		switch f := first[key]; {
+		switch f := firstErrs[key]; {
 		case f == nil:
-			first[key] = e
-			out = append(out, e)
+			firstErrs[key] = e
+			kept = append(kept, e)
 		case len(f.Notes) < maxNotes:
 			f.Notes = append(f.Notes, object.Note{Pos: e.Pos, Text: "it is used here too"})
 		}
 	}
-	return out
+	return kept
 }
 
 // unknownIn returns a message in the form that Module.Near reads.
@@ -103,25 +108,25 @@ func unknownIn(g *Group, text string) string {
 // selects the field. The name is then no value of a user. If a secret is the same word, it is
 // hidden with its quotes, and the rest of the message is as for any other name.
 func (s *Subject) quoteSelected(text string, places []token.Pos) string {
-	const said = "undefined field: "
-	_, name, ok := strings.Cut(text, said)
+	const prefix = "undefined field: "
+	_, name, ok := strings.Cut(text, prefix)
 	name, _, _ = strings.Cut(name, " ")
 	if !ok || !slices.ContainsFunc(places, func(p token.Pos) bool { return s.Module.Selects(p, name) }) {
 		return text
 	}
-	return strings.Replace(text, said+name, fmt.Sprintf("%s%q", said, name), 1)
+	return strings.Replace(text, prefix+name, fmt.Sprintf("%s%q", prefix, name), 1)
 }
 
 // namesIn returns the sorted names of the fields in files. With references, it returns all other
 // names too that a reference may lead to.
 func namesIn(files []*ast.File, references bool) []string {
-	seen := map[string]bool{}
+	names := map[string]bool{}
 
 	// A name is counted once.
 	add := func(n ast.Node) {
 		if label, ok := n.(ast.Label); ok {
 			if name, _, err := ast.LabelName(label); err == nil {
-				seen[name] = true
+				names[name] = true
 			}
 		}
 	}
@@ -142,23 +147,23 @@ func namesIn(files []*ast.File, references bool) []string {
 				}
 			case *ast.ImportSpec:
 				if references {
-					seen[path.Base(strings.Trim(n.Path.Value, `"`))] = true
+					names[path.Base(strings.Trim(n.Path.Value, `"`))] = true
 				}
 			}
 			return true
 		}, nil)
 	}
-	return object.SortedKeys(seen)
+	return object.SortedKeys(names)
 }
 
-// builtinPackages are those of CUE, see https://pkg.go.dev/cuelang.org/go/pkg.
-const builtinPackages = `crypto/ed25519 crypto/hmac crypto/md5 crypto/sha1 crypto/sha256 crypto/sha512 encoding/base64 encoding/csv encoding/hex encoding/json
-	encoding/toml encoding/yaml html list math math/bits net path regexp strconv strings struct text/tabwriter text/template time uuid`
+// builtinPackages are the packages of CUE, see https://pkg.go.dev/cuelang.org/go/pkg.
+const builtinPackages = `crypto/ed25519 crypto/hmac crypto/md5 crypto/sha1 crypto/sha256 crypto/sha512
+	encoding/base64 encoding/csv encoding/hex encoding/json encoding/toml encoding/yaml html list math math/bits net path regexp strconv strings struct text/tabwriter text/template time uuid`
 
 // builtinFunctions returns the functions of the packages of CUE that most modules use, or "" for
 // any other package.
-func builtinFunctions(of string) string {
-	switch of {
+func builtinFunctions(packageName string) string {
+	switch packageName {
 	case "strings":
 		return `ByteAt ByteSlice Contains ContainsAny Count Fields HasPrefix HasSuffix Index IndexAny Join LastIndex LastIndexAny MaxRunes MinRunes
 			Repeat Replace Runes SliceRunes Split SplitAfter SplitAfterN SplitN Title ToCamel ToLower ToTitle ToUpper Trim TrimLeft TrimPrefix

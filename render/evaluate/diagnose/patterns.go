@@ -29,8 +29,8 @@ func patternOfNames(v cue.Value) string {
 	return ""
 }
 
-// patternName returns in plain words what a regular expression stands for. It knows those in the
-// embedded modules, in the schema of modules, and in definitions that Timoni and "cue get crd" make
+// patternName returns in plain words what a regular expression stands for. It knows the patterns in
+// the embedded modules, in the schema of modules, and in definitions that Timoni and "cue get crd" make
 // of Kubernetes. It returns "" for any other.
 func patternName(pattern string) string {
 	return cmp.Or(patternOfName(pattern), patternOfValue(pattern), patternOfCluster(pattern))

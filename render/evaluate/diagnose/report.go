@@ -16,16 +16,16 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// maxNotes is how many lines of the module one mistake names at most.
+// maxNotes limits the lines of the module that one mistake names.
 const maxNotes = 3
 
-// OutcomeErrors returns what is wrong with what was made of the input. The error err is what CUE
-// says of f. CUE hides what is missing behind what is in conflict, so the user's part in the
-// conflicts is taken out and the rest is tried again.
+// OutcomeErrors returns the mistakes in what was made of the input. The error err is CUE's error
+// about f. CUE hides missing values behind conflicts, so the user's part in the conflicts is taken
+// out and the rest is tried again.
 func (s *Subject) OutcomeErrors(f Filled, field string, err error, try func(object.Value) (Filled, error)) error {
-	var all object.Errors
+	var errs object.Errors
 	input := s.Input
-	first := f
+	firstFilled := f
 	firstErr := err
 
 	// Each round reports the conflicts, and takes the user's part in them out.
@@ -39,7 +39,7 @@ func (s *Subject) OutcomeErrors(f Filled, field string, err error, try func(obje
 			if round > 0 && i == 0 && IsIncomplete(g) {
 				continue // what was taken out is missing now
 			}
-			all = append(all, s.moduleMistake(f, field, g))
+			errs = append(errs, s.moduleMistake(f, field, g))
 			if i == 0 {
 				continue
 			}
@@ -58,10 +58,10 @@ func (s *Subject) OutcomeErrors(f Filled, field string, err error, try func(obje
 	}
 
 	// If no group has an error, the first errors are reported as they are.
-	if len(all) == 0 {
-		return s.ErrorsOf(first, field, firstErr)
+	if len(errs) == 0 {
+		return s.ErrorsOf(firstFilled, field, firstErr)
 	}
-	return dropRepeated(foldObjectNodes(all)).Sorted()
+	return dropRepeated(foldObjectNodes(errs)).Sorted()
 }
 
 // IsIncomplete reports whether a group only says that something has no value.
@@ -75,8 +75,8 @@ func IsIncomplete(g *Group) bool {
 	return true
 }
 
-// InputErrorsOf returns all mistakes of the input against schema. The argument skip is how many
-// labels of CUE's paths lead to where the input is filled in.
+// InputErrorsOf returns all mistakes of the input against schema. The argument skip counts
+// the labels of CUE's paths that lead to the place where the input is filled in.
 func (s *Subject) InputErrorsOf(schema cue.Value, skip int, try func(object.Value) (Filled, error)) object.Errors {
 	sc := Scope{schema: schema, skip: skip, try: try, deadline: s.searchDeadline()}
 	var errs object.Errors
@@ -123,13 +123,13 @@ func (s *Subject) Report(m Mistake) *object.Error {
 
 // placeOutdated places a mistake of syntax that CUE has given up at the line where it is written.
 // What was filled in has no part in it.
-func (s *Subject) placeOutdated(e *object.Error, written []token.Pos) {
+func (s *Subject) placeOutdated(e *object.Error, places []token.Pos) {
 	if !strings.Contains(e.Err.Error(), " is superseded by ") {
 		return
 	}
 	e.Hint = `run "cue fix ./..." in the module, which rewrites it`
-	if at := s.Notes(written, ""); len(at) > 0 {
-		e.Pos = at[0].Pos
+	if notes := s.Notes(places, ""); len(notes) > 0 {
+		e.Pos = notes[0].Pos
 		e.Notes = nil
 	}
 }
@@ -137,15 +137,15 @@ func (s *Subject) placeOutdated(e *object.Error, written []token.Pos) {
 // valuesHint returns what to do about a mistake that only a values file or a flag makes, or "" for
 // any other.
 func (s *Subject) valuesHint(m Mistake, pos object.Pos) string {
-	at := pos.File
-	last := len(m.Path) - 1
-	_, set, _ := strings.Cut(at, "--set ")
+	file := pos.File
+	unknownAtTop := m.unknown && len(m.Path) == 1
+	_, set, _ := strings.Cut(file, "--set ")
 	switch {
 	case set != "" && m.Message == "expected a list, got a map":
 		return fmt.Sprintf("write the index of an item in brackets: --set '%s[0]=VALUE'", m.Path)
-	case m.unknown && last == 0 && m.Path[0].Name == "values" && !strings.HasSuffix(at, ".cue"):
+	case unknownAtTop && m.Path[0].Name == "values" && !strings.HasSuffix(file, ".cue"):
 		return "values: is for CUE and Timoni; write its content at the top of the file"
-	case m.unknown && last == 0 && m.Path[0].Name == s.Req.Spec && at != s.Pos.File:
+	case unknownAtTop && m.Path[0].Name == s.Req.Spec && file != s.Pos.File:
 		return fmt.Sprintf("%s is the only spec: write the content of %[1]s: at the top of the file", s.Req.Spec)
 	}
 	return ""
@@ -180,23 +180,23 @@ func keyPos(v object.Value, path object.Path) object.Pos {
 }
 
 // Notes returns notes with a text for places in the module. Lines of the module itself come before
-// those of schemas, and a line is named once.
+// lines of schemas, and a line is named once.
 func (s *Subject) Notes(places []token.Pos, text string) []object.Note {
-	var own, other []object.Note
+	var ownNotes, otherNotes []object.Note
 	seen := map[object.Pos]bool{}
 	for _, p := range places {
-		at := s.Module.Position(p)
-		if !at.IsValid() || seen[at] {
+		pos := s.Module.Position(p)
+		if !pos.IsValid() || seen[pos] {
 			continue
 		}
-		seen[at] = true
+		seen[pos] = true
 		if s.Module.Own(p) {
-			own = append(own, object.Note{Pos: at, Text: text})
+			ownNotes = append(ownNotes, object.Note{Pos: pos, Text: text})
 		} else {
-			other = append(other, object.Note{Pos: at, Text: text})
+			otherNotes = append(otherNotes, object.Note{Pos: pos, Text: text})
 		}
 	}
-	all := append(own, other...)
+	all := append(ownNotes, otherNotes...)
 	return all[:min(len(all), maxNotes)]
 }
 
@@ -204,17 +204,17 @@ func (s *Subject) Notes(places []token.Pos, text string) []object.Note {
 // input. A position in the user's text comes first, then the module's.
 func (s *Subject) ErrorsOf(f Filled, field string, err error) error {
 	sc := Scope{skip: s.Skip}
-	var out object.Errors
+	var errs object.Errors
 	for _, g := range sc.Groups(err, f.With, object.Value{}) {
 		if len(g.Errs) > 0 {
-			out = append(out, s.moduleMistake(f, field, g))
+			errs = append(errs, s.moduleMistake(f, field, g))
 		}
 	}
-	out = dropRepeated(foldObjectNodes(out))
-	if len(out) == 0 {
+	errs = dropRepeated(foldObjectNodes(errs))
+	if len(errs) == 0 {
 		return AtSpec(s.Req, fmt.Errorf("module %q: %s: %s", s.Module.Name(), field, oneLineOf(s.Module.Clean(err.Error()))))
 	}
-	return out.Sorted()
+	return errs.Sorted()
 }
 
 // moduleMistake returns the mistake that a group of errors is, with the best place that is known
@@ -268,7 +268,7 @@ func (s *Subject) moduleMistake(f Filled, field string, g *Group) *object.Error 
 		return e
 	}
 
-	// Hints about types are more certain than those about names.
+	// Hints about types are more certain than hints about names.
 	e.Hint = typeHint(cue.Value{}, g.Errs, value)
 	if e.Hint == "" {
 		e.Hint = s.Module.Near(unknownIn(g, e.Err.Error()))
@@ -288,8 +288,8 @@ func related(g *Group) string {
 	return "required here"
 }
 
-// byDepth puts the deepest of the places of a conflict first: those around it, and those
-// that refer to a schema, only lead there.
+// byDepth puts the deepest of the places of a conflict first: places around it, and
+// references to a schema, only lead there.
 func (s *Subject) byDepth(places []token.Pos, g *Group) []token.Pos {
 	if !IsIncomplete(g) {
 		slices.SortStableFunc(places, func(a, b token.Pos) int { return s.Module.Depth(b) - s.Module.Depth(a) })
@@ -297,7 +297,7 @@ func (s *Subject) byDepth(places []token.Pos, g *Group) []token.Pos {
 	return places
 }
 
-// entry returns the first entry of g that was filled in at root, or 0 if there is none.
+// entry returns the first entry of g that was filled in at root, or 0 if no entry was.
 func (s *Subject) entry(f Filled, g *Group, root string) int {
 	places := slices.Clone(g.Entries)
 	slices.Sort(places)

@@ -63,13 +63,13 @@ func TimedOut(r evaluate.Request) error {
 
 // widest returns the map with the most fields in v, and its path. The path of v itself is path.
 func widest(v object.Value, path object.Path) (object.Value, object.Path) {
-	out, at := v, path
+	widestMap, widestPath := v, path
 	better := func(part object.Value, step object.Step) {
 		if part.Kind != object.KindMap && part.Kind != object.KindList {
 			return
 		}
-		if w, p := widest(part, path.Append(step)); len(w.Members) > len(out.Members) {
-			out, at = w, p
+		if w, p := widest(part, path.Append(step)); len(w.Members) > len(widestMap.Members) {
+			widestMap, widestPath = w, p
 		}
 	}
 	for _, m := range v.Members {
@@ -78,7 +78,7 @@ func widest(v object.Value, path object.Path) (object.Value, object.Path) {
 	for i, item := range v.Items {
 		better(item, object.Index(i))
 	}
-	return out, at
+	return widestMap, widestPath
 }
 
 // OutOfMemory returns the error of an evaluation that grew too large.
@@ -95,7 +95,7 @@ func TooDeep(r evaluate.Request) error {
 	return object.Errors{e}
 }
 
-// subjectOf names what r evaluates: a module, or a component, which has none.
+// subjectOf names what r evaluates: a module, or a component, which has no module.
 func subjectOf(r evaluate.Request) string {
 	if r.Operation == evaluate.OpBuild {
 		return fmt.Sprintf("component %q", r.Spec)
@@ -142,7 +142,7 @@ func Fail(r evaluate.Request, err error) error {
 	return object.Errors{AtSpec(r, err)}
 }
 
-// maxLine is how many bytes of a line a message holds.
+// maxLine limits the bytes of a line in a message.
 const maxLine = 200
 
 // FirstLine returns the first line of text that is not blank, cut to a bounded length. The rest,

@@ -18,47 +18,47 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Module is what messages need to know of a module.
+// Module answers what messages need to know of a module.
 type Module interface {
-	// Name is what messages call the module.
+	// Name returns the name of the module in messages.
 	Name() string
-	// Position is p as the user knows it; not valid if p is in no file of the
-	// module.
+	// Position returns p as the user knows it; not valid if p is in no file of
+	// the module.
 	Position(p token.Pos) object.Pos
 	// Own reports whether p is in a file that the author of the module wrote, and
 	// neither in a dependency nor in a schema.
 	Own(p token.Pos) bool
-	// Depth is how many fields p is inside of.
+	// Depth counts the fields that p is inside of.
 	Depth(p token.Pos) int
 	// Clean removes internal names from a message of CUE.
 	Clean(text string) string
-	// Near is the hint for a message of CUE about a name that it does not know; "" for others.
+	// Near returns the hint for a message of CUE about a name that it does not know; "" for others.
 	Near(text string) string
 	// Selects reports whether p is in an expression that selects the field name.
 	Selects(p token.Pos, name string) bool
-	// Tag is the tag of the first field at one of positions that has one.
+	// Tag returns the tag of the first field at positions that has a tag.
 	Tag(positions []token.Pos) string
 }
 
-// Subject is what one evaluation is about, as far as messages go.
+// Subject describes one evaluation, as far as messages need it.
 type Subject struct {
 	Req    evaluate.Request
 	Module Module
-	// Input is what the module is given, inputPath and pos where it stands.
+	// Input is the input of the module; InputPath and Pos tell where it stands.
 	Input object.Value
 	// Written is the part of it that the user wrote.
 	Written   object.Value
 	InputPath object.Path
 	Pos       object.Pos
 	Began     time.Time
-	// Resource is the key of the resource whose provisioner is evaluated, and skip
-	// how many labels of CUE's paths lead to that one; both are zero if a whole
-	// module is evaluated.
+	// Resource is the key of the resource whose provisioner is evaluated, and Skip
+	// counts the labels of CUE's paths that lead to the provisioner. Both are zero
+	// if a whole module is evaluated.
 	Resource string
 	Skip     int
 }
 
-// maxNodeName is how many characters the name of a node has at most.
+// maxNodeName limits the characters of the name of a node.
 const maxNodeName = 63
 
 // NodeID returns the id of a node that the module calls name.
@@ -79,41 +79,41 @@ func shortName(name string) string {
 	return strings.TrimRight(name[:maxNodeName-len(hash)-1], "-") + "-" + hash
 }
 
-// OwnPos returns the line of the module that made the first of values that has one. A value may
-// come from a schema and from the module; the module's own line is what its author looks for.
+// OwnPos returns the line of the module that made the first of values that has such a line. A value
+// may come from a schema and from the module; the author looks for the line of the module.
 func (s *Subject) OwnPos(values ...cue.Value) object.Pos {
-	first := object.Pos{}
+	firstPos := object.Pos{}
 	for _, v := range values {
 		if !v.Exists() {
 			continue
 		}
-		own, other := s.places(v)
-		if own.IsValid() {
-			return own
+		ownPos, otherPos := s.places(v)
+		if ownPos.IsValid() {
+			return ownPos
 		}
-		first = object.FirstValid(first, other)
+		firstPos = object.FirstValid(firstPos, otherPos)
 	}
-	return first
+	return firstPos
 }
 
-// places returns the first line of v that the author of the module wrote, and the first of a schema
-// or a dependency.
-func (s *Subject) places(v cue.Value) (own, other object.Pos) {
-	all := []token.Pos{v.Pos()}
-	if !s.Module.Own(all[0]) {
-		all = append(all, parts(v)...)
+// places returns the first line of v that the author of the module wrote, and its first line in a
+// schema or a dependency.
+func (s *Subject) places(v cue.Value) (ownPos, otherPos object.Pos) {
+	positions := []token.Pos{v.Pos()}
+	if !s.Module.Own(positions[0]) {
+		positions = append(positions, parts(v)...)
 	}
-	for _, p := range all {
-		if at := s.Module.Position(p); s.Module.Own(p) {
-			return at, other
-		} else if !other.IsValid() {
-			other = at
+	for _, p := range positions {
+		if pos := s.Module.Position(p); s.Module.Own(p) {
+			return pos, otherPos
+		} else if !otherPos.IsValid() {
+			otherPos = pos
 		}
 	}
-	return own, other
+	return ownPos, otherPos
 }
 
-// parts returns the places of what v was unified of, or may be.
+// parts returns the places of the conjuncts or the alternatives of v.
 func parts(v cue.Value) (places []token.Pos) {
 	// CUE's reflection gives up on some values.
 	defer func() { _ = recover() }()
@@ -149,7 +149,7 @@ func (s *Subject) ModuleError(v cue.Value, path, message string) *object.Error {
 	}
 }
 
-// InInput returns a path of what is filled in as a path of the input of the request. It reports
+// InInput returns a path below the filled-in fields as a path of the input of the request. It reports
 // false if the path does not lead into the input.
 func (s *Subject) InInput(path object.Path) (object.Path, bool) {
 	switch {

@@ -14,25 +14,25 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// manyNames is how many known names a message lists at most.
+// manyNames limits the known names that a message lists.
 const manyNames = 12
 
 // UnknownField returns the message that name is not known, with the names that are.
-func UnknownField(name string, known []string) string {
+func UnknownField(name string, knownNames []string) string {
 	text := fmt.Sprintf("unknown field %q", name)
-	if near := Nearest(name, known); near != "" {
+	if near := Nearest(name, knownNames); near != "" {
 		return text + near
 	}
-	if len(known) > 0 && len(known) <= manyNames {
-		text += "; known are " + strings.Join(known, ", ")
+	if len(knownNames) > 0 && len(knownNames) <= manyNames {
+		text += "; known are " + strings.Join(knownNames, ", ")
 	}
 	return text
 }
 
-// Nearest returns a suggestion of the known name that name was probably meant to be, or "" if none
-// is near.
-func Nearest(name string, known []string) string {
-	best, ok := object.Nearest(name, known)
+// Nearest returns a suggestion of the known name that name was probably meant to be, or "" if no
+// known name is near.
+func Nearest(name string, knownNames []string) string {
+	best, ok := object.Nearest(name, knownNames)
 	if !ok {
 		return ""
 	}
@@ -71,7 +71,9 @@ func words(e cueerrors.Error) string {
 		if n := len(p) - 4; n >= 0 && p[n] == FieldGraph && p[n+1] == FieldNodes {
 			return UnknownField(p[n+3], NodeFields())
 		}
-		if n := slices.Index(p, FieldGraph) + 1; n > 0 && n < len(p) && p[n] != FieldNodes && (n == 1 || n == 2 && strings.HasPrefix(p[0], "#")) {
+		n := slices.Index(p, FieldGraph) + 1
+		inGraph := n == 1 || (n == 2 && strings.HasPrefix(p[0], "#"))
+		if inGraph && n < len(p) && p[n] != FieldNodes {
 			return UnknownField(p[n], []string{FieldNodes})
 		}
 		return UnknownHere

@@ -20,13 +20,13 @@ import (
 // depends on other parts of the input is only in the errors.
 func wrong(g *Group, schema cue.Value, value object.Value) string {
 	if schema.Exists() && value.Kind != object.KindNone {
-		given := Fill(Part{Field: FieldInput, Value: value}).Value
-		if schema.Unify(given).Validate() != nil {
+		filled := Fill(Part{Field: FieldInput, Value: value}).Value
+		if schema.Unify(filled).Validate() != nil {
 			d := demandOf(schema)
 			if d.refusal != "" {
 				return d.refusal + ", got " + Quote(value)
 			}
-			if text := d.String(); text != "" && !d.admits(given.IncompleteKind()) {
+			if text := d.String(); text != "" && !d.admits(filled.IncompleteKind()) {
 				return "expected " + text + ", got " + Quote(value) + detail(g.Errs) + nearestLiteral(schema, value)
 			}
 		}
@@ -78,7 +78,7 @@ func conflict(errs []cueerrors.Error, value object.Value, schema cue.Value) stri
 	return "expected " + best(wants) + ", got " + Quote(value)
 }
 
-// lengths returns which of the two lengths of lists in args is not that of value.
+// lengths compares the two lengths of lists in args with the length of value, and returns the other.
 func lengths(value object.Value, schema cue.Value, args []any) string {
 	least := ""
 	if schema.LookupPath(cue.MakePath(cue.AnyIndex)).Exists() {
