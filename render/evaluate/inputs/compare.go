@@ -18,15 +18,15 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Bounds of a comparison: how deep it goes, how many pairs of values it looks at, and how many
-// alternatives a conjunction is taken apart into.
+// Bounds of a comparison: its depth, the pairs of values that it looks at, and the alternatives that
+// a conjunction is taken apart into.
 const (
 	maxCompareDepth = 24
 	maxCompareSteps = 50_000
 	maxChoices      = 64
 )
 
-// needNot is said of an input that each input of the old version has.
+// needNot is the text for an input that each input of the old version has.
 const needNot = "it need not be set any more"
 
 // comparison is one comparison of two schemas.
@@ -35,13 +35,13 @@ type comparison struct {
 	changes  []evaluate.Change
 	// above are the pairs of places that are being compared: a schema may have itself.
 	above [][2]string
-	// deep is how many comparisons this one is in; embedded alternatives add to no path.
+	// deep counts the comparisons around this comparison; embedded alternatives add to no path.
 	deep  int
 	steps *int
 	// near are the places of the values that are being compared.
 	near [2]token.Pos
 	// inChoice says of each version that its value is part of an alternative: CUE does not
-	// tell of those that they are closed.
+	// tell whether alternatives are closed.
 	inChoice [2]bool
 	// around are the structs that the values being compared are in.
 	around [2]cue.Value
@@ -51,7 +51,7 @@ type comparison struct {
 	top cue.Value
 }
 
-// place is a value with how it stands in its struct, and what it is with the module's own values.
+// place is a value with its constraint (?, !) in its struct, and the value with the module's own values.
 type place struct {
 	value, filled cue.Value
 	as            cue.SelectorType
@@ -59,31 +59,30 @@ type place struct {
 
 // pathOf returns the path of a field for a lookup. The path of a field in an item, or in a member
 // without a fixed name, leads nowhere.
-func pathOf(at object.Path, name cue.Selector) cue.Path {
+func pathOf(path object.Path, name cue.Selector) cue.Path {
 	var steps []cue.Selector
-	for _, step := range at {
+	for _, step := range path {
 		steps = append(steps, cue.Str(step.Name))
 	}
 	return cue.MakePath(append(steps, cue.Str(name.Unquoted()))...)
 }
 
 // add adds a change between the two values at a path.
-func (c *comparison) add(level evaluate.Level, at object.Path, older, newer cue.Value, format string, args ...any) {
-	change := evaluate.Change{Level: level, Path: pathText(at), Text: fmt.Sprintf(format, args...)}
+func (c *comparison) add(level evaluate.Level, path object.Path, older, newer cue.Value, format string, args ...any) {
+	change := evaluate.Change{Level: level, Path: pathText(path), Text: fmt.Sprintf(format, args...)}
 	change.Old, change.New = position(c.old, older, c.near[0]), position(c.new, newer, c.near[1])
 	c.changes = append(c.changes, change)
 }
 
 // position returns the place where v was written, or near if v has no place of its own.
-func position(in module.Inputs, v cue.Value, near token.Pos) object.Pos {
+func position(inputs module.Inputs, v cue.Value, near token.Pos) object.Pos {
 	if !v.Exists() {
 		return object.Pos{}
 	}
-	return in.Session.Module.Position(posOf(v, near))
+	return inputs.Session.Module.Position(posOf(v, near))
 }
 
-// posOf returns the place of v in its file. It returns near if v has none, which holds for
-// predeclared types.
+// posOf returns the place of v in its file. It returns near if v has no place, as a predeclared type.
 func posOf(v cue.Value, near token.Pos) token.Pos {
 	if p := v.Pos(); p.HasAbsPos() {
 		return p
@@ -95,24 +94,24 @@ func posOf(v cue.Value, near token.Pos) token.Pos {
 }
 
 // pathText writes a path as people read it: ports[].name.
-func pathText(at object.Path) string {
-	var out strings.Builder
-	for i, step := range at {
+func pathText(path object.Path) string {
+	var b strings.Builder
+	for i, step := range path {
 		if i > 0 && !strings.HasPrefix(step.Name, "[") {
-			out.WriteByte('.')
+			b.WriteByte('.')
 		}
-		out.WriteString(step.Name)
+		b.WriteString(step.Name)
 	}
-	return out.String()
+	return b.String()
 }
 
 // comparePair compares two values that may be given at one path.
-func (c *comparison) comparePair(at object.Path, older, newer cue.Value) {
+func (c *comparison) comparePair(path object.Path, older, newer cue.Value) {
 	*c.steps--
 	c.deep++
 	defer func() { c.deep-- }()
-	if *c.steps < 0 || len(at) > maxCompareDepth || c.deep > 4*maxCompareDepth {
-		c.add(evaluate.LevelUndecided, at, older, newer, "the schema is too large to be compared from here on")
+	if *c.steps < 0 || len(path) > maxCompareDepth || c.deep > 4*maxCompareDepth {
+		c.add(evaluate.LevelUndecided, path, older, newer, "the schema is too large to be compared from here on")
 		return
 	}
 
@@ -134,14 +133,14 @@ func (c *comparison) comparePair(at object.Path, older, newer cue.Value) {
 		olds, news = bothBools(olds), bothBools(news)
 	}
 	if len(olds) == 1 && len(news) == 1 {
-		c.compareSingle(at, olds[0], news[0])
+		c.compareSingle(path, olds[0], news[0])
 		return
 	}
-	c.compareChoices(at, older, newer, olds, news)
+	c.compareChoices(path, older, newer, olds, news)
 }
 
-// identity returns a text that identifies a value in its schema. Positions are not enough: those of
-// a conjunction are those of one of its parts, and those of a disjunction are those of its first
+// identity returns a text that identifies a value in its schema. Positions are not enough: a
+// conjunction has the position of one of its parts, and a disjunction the position of its first
 // alternative.
 func identity(v cue.Value) string {
 	v = cue.Dereference(v)
@@ -150,19 +149,19 @@ func identity(v cue.Value) string {
 }
 
 // compareSingle compares values that are no disjunctions.
-func (c *comparison) compareSingle(at object.Path, older, newer cue.Value) {
+func (c *comparison) compareSingle(path object.Path, older, newer cue.Value) {
 	a, b := mayBe(older), mayBe(newer)
 	switch {
 	case a == cue.StructKind && b == cue.StructKind:
-		c.compareStructs(at, place{value: older}, place{value: newer})
+		c.compareStructs(path, place{value: older}, place{value: newer})
 	case a == cue.ListKind && b == cue.ListKind:
-		c.compareLists(at, older, newer)
+		c.compareLists(path, older, newer)
 	default:
-		c.compareScalars(at, older, newer)
+		c.compareScalars(path, older, newer)
 	}
 }
 
-// takesNames reports whether a pattern takes all names that another one took.
+// takesNames reports whether the newer pattern takes all names that the older pattern took.
 func (c *comparison) takesNames(older, newer cue.Value) bool {
 	try := &comparison{old: c.old, new: c.new, deep: c.deep, steps: c.steps, dependedOn: map[string]bool{}, top: c.top}
 	try.comparePair(nil, older, newer)
@@ -170,36 +169,37 @@ func (c *comparison) takesNames(older, newer cue.Value) bool {
 }
 
 // compareStructs compares maps: their fields, the patterns of other names, and conditions.
-func (c *comparison) compareStructs(at object.Path, older, newer place) {
+func (c *comparison) compareStructs(path object.Path, older, newer place) {
 	around := c.around
 	before := len(c.changes)
 	c.around = [2]cue.Value{older.value, newer.value}
 	defer func() { c.around = around }()
-	a, b := c.fields(at, older.value, &c.old), c.fields(at, newer.value, &c.new)
+	a, b := c.fields(path, older.value, &c.old), c.fields(path, newer.value, &c.new)
 	for _, name := range object.SortedKeys(a) {
-		c.compareField(at.Append(object.Field(name)), name, a[name], b, newer.value)
+		c.compareField(path.Append(object.Field(name)), name, a[name], b, newer.value)
 	}
 	for _, name := range object.SortedKeys(b) {
 		if _, known := a[name]; !known {
-			c.reportAdded(at.Append(object.Field(name)), name, older.value, b[name])
+			c.reportAdded(path.Append(object.Field(name)), name, older.value, b[name])
 		}
 	}
-	c.reportForbidden(at, a, older.value, newer.value)
-	c.comparePatterns(at, older.value, newer.value)
+	c.reportForbidden(path, a, older.value, newer.value)
+	c.comparePatterns(path, older.value, newer.value)
 	was, is := conditions(older.value), conditions(newer.value)
 	for _, word := range strings.FieldsFunc(was+" "+is, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
 		c.dependedOn[word] = true
 	}
 	if was != is {
-		c.add(evaluate.LevelUndecided, at, older.value, newer.value, "conditions of the schema changed (if, for), and what they allow cannot be compared")
+		const text = "conditions of the schema changed (if, for), and what they allow cannot be compared"
+		c.add(evaluate.LevelUndecided, path, older.value, newer.value, text)
 	}
-	c.compareEmbedded(at, older.value, newer.value, before)
+	c.compareEmbedded(path, older.value, newer.value, before)
 }
 
 // fields returns the named fields that a user may set.
-func (c *comparison) fields(at object.Path, v cue.Value, in *module.Inputs) map[string]place {
-	out := map[string]place{}
-	plain := len(at) == 0 && in.Plain
+func (c *comparison) fields(path object.Path, v cue.Value, inputs *module.Inputs) map[string]place {
+	places := map[string]place{}
+	plain := len(path) == 0 && inputs.Plain
 	fields, err := v.Fields(cue.Optional(true))
 	for err == nil && fields.Next() {
 		sel := fields.Selector()
@@ -207,16 +207,17 @@ func (c *comparison) fields(at object.Path, v cue.Value, in *module.Inputs) map[
 			continue
 		}
 		p := place{value: fields.Value(), as: sel.ConstraintType()}
-		if in.Filled.Exists() {
-			p.filled = in.Filled.LookupPath(pathOf(at, sel))
+		if inputs.Filled.Exists() {
+			p.filled = inputs.Filled.LookupPath(pathOf(path, sel))
 		}
 		// What is forbidden, and what a plain package makes, is no input.
-		if p.isForbidden() || in.Set[at.Append(object.Field(sel.Unquoted())).String()] || plain && (module.IsObject(p.value) || isDerived(p.value)) {
+		made := plain && (module.IsObject(p.value) || isDerived(p.value))
+		if made || p.isForbidden() || inputs.Set[path.Append(object.Field(sel.Unquoted())).String()] {
 			continue
 		}
-		out[sel.Unquoted()] = p
+		places[sel.Unquoted()] = p
 	}
-	return out
+	return places
 }
 
 // isForbidden reports whether an optional field takes nothing.
@@ -224,20 +225,22 @@ func (p place) isForbidden() bool {
 	return p.as == cue.OptionalConstraint && mayBe(p.value) == cue.BottomKind && p.value.Validate() != nil
 }
 
-// reportForbidden reports the names that the new struct forbids, and that the old one took as some of
-// its other members.
-func (c *comparison) reportForbidden(at object.Path, known map[string]place, older, newer cue.Value) {
+// reportForbidden reports the names that the new struct forbids, and that the old struct took as
+// some of its other members.
+func (c *comparison) reportForbidden(path object.Path, olderFields map[string]place, older, newer cue.Value) {
 	fields, err := newer.Fields(cue.Optional(true))
 	for err == nil && fields.Next() {
 		name := fields.Selector()
 		if name.LabelType() != cue.StringLabel || !(place{value: fields.Value(), as: name.ConstraintType()}).isForbidden() {
 			continue
 		}
-		if _, named := known[name.Unquoted()]; named || len(patternsOf(older)) == 0 {
+		if _, named := olderFields[name.Unquoted()]; named || len(patternsOf(older)) == 0 {
 			continue
 		}
-		if rest := older.LookupPath(cue.MakePath(cue.Str(name.Unquoted()).Optional())); rest.Exists() && mayBe(rest) != cue.BottomKind {
-			c.add(evaluate.LevelMajor, at.Append(object.Field(name.Unquoted())), rest, fields.Value(), "it takes nothing any more, and took %s", words(rest))
+		olderValue := older.LookupPath(cue.MakePath(cue.Str(name.Unquoted()).Optional()))
+		if olderValue.Exists() && mayBe(olderValue) != cue.BottomKind {
+			fieldPath := path.Append(object.Field(name.Unquoted()))
+			c.add(evaluate.LevelMajor, fieldPath, olderValue, fields.Value(), "it takes nothing any more, and took %s", words(olderValue))
 		}
 	}
 }
@@ -265,126 +268,128 @@ func (p place) needed() bool {
 	return !hasValue(p.value)
 }
 
-// compareField compares a field of the old struct with what the new one has of it.
-func (c *comparison) compareField(at object.Path, name string, older place, fields map[string]place, newer cue.Value) {
+// compareField compares a field of the old struct with the same field of the new struct.
+func (c *comparison) compareField(path object.Path, name string, older place, fields map[string]place, newer cue.Value) {
 	n, known := fields[name]
 	if !known {
-		c.reportRemoved(at, name, older, newer)
+		c.reportRemoved(path, name, older, newer)
 		return
 	}
 	// Of a struct whose presence is the same, its fields say what must be set.
 	nested := isStruct(older.value) && isStruct(n.value)
-	c.comparePresence(at, older, n, nested)
-	c.comparePair(at, older.value, n.value)
+	c.comparePresence(path, older, n, nested)
+	c.comparePair(path, older.value, n.value)
 	if !nested {
-		c.compareFallback(at, older, n)
+		c.compareFallback(path, older, n)
 	}
 }
 
-// reportRemoved reports a field of the old struct that the new one does not declare.
-func (c *comparison) reportRemoved(at object.Path, name string, older place, newer cue.Value) {
-	rest := newer.LookupPath(cue.MakePath(cue.Str(name).Optional()))
+// reportRemoved reports a field of the old struct that the new struct does not declare.
+func (c *comparison) reportRemoved(path object.Path, name string, older place, newer cue.Value) {
+	newerValue := newer.LookupPath(cue.MakePath(cue.Str(name).Optional()))
 	switch {
-	case rest.Exists() && len(patternsOf(newer)) > 0:
-		c.comparePair(at, older.value, rest)
-		c.add(evaluate.LevelMinor, at, older.value, rest, "it has no name of its own any more, and is one of the other members")
+	case newerValue.Exists() && len(patternsOf(newer)) > 0:
+		c.comparePair(path, older.value, newerValue)
+		c.add(evaluate.LevelMinor, path, older.value, newerValue, "it has no name of its own any more, and is one of the other members")
 	case c.isOpen(1, newer):
-		c.add(evaluate.LevelMajor, at, older.value, newer, "the module does not know it any more, and drops it without a word")
+		c.add(evaluate.LevelMajor, path, older.value, newer, "the module does not know it any more, and drops it without a word")
 	default:
-		c.add(evaluate.LevelMajor, at, older.value, cue.Value{}, "it was removed")
+		c.add(evaluate.LevelMajor, path, older.value, cue.Value{}, "it was removed")
 	}
 }
 
 // comparePresence compares whether a field must be set, and whether it is there if it is not set.
 // The fields of a nested struct say that themselves.
-func (c *comparison) comparePresence(at object.Path, older, n place, nested bool) {
+func (c *comparison) comparePresence(path object.Path, older, n place, nested bool) {
 	wasOptional, isOptional := older.as == cue.OptionalConstraint, n.as == cue.OptionalConstraint
 	switch was, is := older.needed(), n.needed(); {
 	case is && !was && (!nested || n.as == cue.RequiredConstraint || wasOptional):
-		c.add(evaluate.LevelMajor, at, older.value, n.value, "it must be set now")
+		c.add(evaluate.LevelMajor, path, older.value, n.value, "it must be set now")
 	case was && !is && (!nested || older.as == cue.RequiredConstraint || isOptional):
-		c.add(evaluate.LevelMinor, at, older.value, n.value, needNot)
+		c.add(evaluate.LevelMinor, path, older.value, n.value, needNot)
 	case !was && !is && isOptional && !wasOptional:
-		c.add(evaluate.LevelMinor, at, older.value, n.value, "it was always there, and may be absent now")
+		c.add(evaluate.LevelMinor, path, older.value, n.value, "it was always there, and may be absent now")
 	case !was && !is && wasOptional && !isOptional:
-		c.add(evaluate.LevelMinor, at, older.value, n.value, "it might be absent, and is always there now")
+		c.add(evaluate.LevelMinor, path, older.value, n.value, "it might be absent, and is always there now")
 	}
 }
 
 // compareFallback compares the defaults of a field.
-func (c *comparison) compareFallback(at object.Path, older, n place) {
-	was, is := fallback(c.old, at, older), fallback(c.new, at, n)
+func (c *comparison) compareFallback(path object.Path, older, n place) {
+	was, is := fallback(c.old, path, older), fallback(c.new, path, n)
 	// A default that depends on other inputs is not known here.
 	if (was == "" || is == "") && (refers(older.value) || refers(n.value)) {
 		return
 	}
 	if was != is && !older.needed() && !n.needed() {
-		c.add(evaluate.LevelMinor, at, older.value, n.value, "its default was %s and is %s", cmp.Or(was, "none"), cmp.Or(is, "none"))
+		c.add(evaluate.LevelMinor, path, older.value, n.value, "its default was %s and is %s", cmp.Or(was, "none"), cmp.Or(is, "none"))
 	}
 }
 
 // reportAdded reports a field that only the new struct has.
-func (c *comparison) reportAdded(at object.Path, name string, older cue.Value, n place) {
-	if rest := older.LookupPath(cue.MakePath(cue.Str(name).Optional())); rest.Exists() && len(patternsOf(older)) > 0 {
-		c.comparePair(at, rest, n.value)
+func (c *comparison) reportAdded(path object.Path, name string, older cue.Value, n place) {
+	if olderValue := older.LookupPath(cue.MakePath(cue.Str(name).Optional())); olderValue.Exists() && len(patternsOf(older)) > 0 {
+		c.comparePair(path, olderValue, n.value)
 	}
 	if n.needed() {
-		c.add(evaluate.LevelMajor, at, cue.Value{}, n.value, "it is new and must be set")
+		c.add(evaluate.LevelMajor, path, cue.Value{}, n.value, "it is new and must be set")
 		return
 	}
-	c.add(evaluate.LevelMinor, at, cue.Value{}, n.value, "it is new")
+	c.add(evaluate.LevelMinor, path, cue.Value{}, n.value, "it is new")
 }
 
-// comparePatterns compares what is required of members without a name of their own, and whether
-// there may be any.
-func (c *comparison) comparePatterns(at object.Path, older, newer cue.Value) {
+// comparePatterns compares what is required of members without a name of their own, and whether such
+// members are allowed.
+func (c *comparison) comparePatterns(path object.Path, older, newer cue.Value) {
 	was, is := patternsOf(older), patternsOf(newer)
 	wider := map[string]bool{}
 
-	// Each old pattern needs a new one that takes all of its names.
+	// Each old pattern needs a new pattern that takes all of its names.
 	for _, text := range object.SortedKeys(was) {
-		in := at.Append(object.Field("[" + text + "]"))
+		memberPath := path.Append(object.Field("[" + text + "]"))
 		n, ok := is[text]
 		if !ok {
 			n, ok = is["string"]
 		}
-		for _, now := range object.SortedKeys(is) {
-			if !ok && c.takesNames(namesOf(older, text), namesOf(newer, now)) {
-				n = is[now]
+		for _, newText := range object.SortedKeys(is) {
+			if !ok && c.takesNames(namesOf(older, text), namesOf(newer, newText)) {
+				n = is[newText]
 				ok = true
-				wider[now] = true
+				wider[newText] = true
 			}
 		}
 		switch {
 		case ok:
-			c.comparePair(in, was[text], n)
+			c.comparePair(memberPath, was[text], n)
 		case !c.isOpen(1, newer) && len(is) == 0:
-			c.add(evaluate.LevelMajor, in, was[text], newer, "members with such names are not taken any more")
+			c.add(evaluate.LevelMajor, memberPath, was[text], newer, "members with such names are not taken any more")
 		default:
-			c.add(evaluate.LevelUndecided, in, was[text], newer, "the pattern of names changed, and whether it takes all of them cannot be told")
+			c.add(evaluate.LevelUndecided, memberPath, was[text], newer, "the pattern of names changed, and whether it takes all of them cannot be told")
 		}
 	}
 
 	// A new pattern may restrict names that were free before.
 	for _, text := range object.SortedKeys(is) {
-		in := at.Append(object.Field("[" + text + "]"))
+		memberPath := path.Append(object.Field("[" + text + "]"))
 		switch _, known := was[text]; {
 		case known:
 		case len(was) > 0 && text != "string" && (!wider[text] || len(was) > 1):
-			c.add(evaluate.LevelUndecided, in, older, is[text], "it asks more of members with such names")
+			c.add(evaluate.LevelUndecided, memberPath, older, is[text], "it asks more of members with such names")
 		default:
-			c.add(evaluate.LevelMinor, in, older, is[text], "members with such names are taken")
+			c.add(evaluate.LevelMinor, memberPath, older, is[text], "members with such names are taken")
 		}
 	}
 
 	// Without a pattern, an open struct takes any name.
-	_, all := was["string"]
-	_, allStill := is["string"]
-	switch open, still := c.isOpen(0, older) && (len(was) == 0 || hasEllipsis(older)), c.isOpen(1, newer) && (len(is) == 0 || hasEllipsis(newer)); {
-	case all || allStill:
-	case open && !still:
-		c.add(evaluate.LevelMajor, at, older, newer, "names that are not known are refused now")
-	case !open && still:
-		c.add(evaluate.LevelMinor, at, older, newer, "names that are not known are taken now")
+	_, tookAll := was["string"]
+	_, takesAll := is["string"]
+	wasOpen := c.isOpen(0, older) && (len(was) == 0 || hasEllipsis(older))
+	isOpen := c.isOpen(1, newer) && (len(is) == 0 || hasEllipsis(newer))
+	switch {
+	case tookAll || takesAll:
+	case wasOpen && !isOpen:
+		c.add(evaluate.LevelMajor, path, older, newer, "names that are not known are refused now")
+	case !wasOpen && isOpen:
+		c.add(evaluate.LevelMinor, path, older, newer, "names that are not known are taken now")
 	}
 }

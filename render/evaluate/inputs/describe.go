@@ -16,8 +16,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Bounds of a description: how many inputs there are, how many names lead to one,
-// and how long texts are.
+// Bounds of a description: the number of inputs, the names that lead to an input,
+// and the length of texts in bytes.
 const (
 	maxInputs       = 200
 	maxInputDepth   = 5
@@ -34,12 +34,12 @@ const (
 
 // Describe returns what the module of a session takes, sorted by path.
 func Describe(s *module.Session) ([]evaluate.Input, error) {
-	in, err := s.Inputs()
-	if err != nil || !in.Value.Exists() {
+	takes, err := s.Inputs()
+	if err != nil || !takes.Value.Exists() {
 		return nil, err
 	}
-	d := description{plain: in.Plain, own: in.Own, set: in.Set}
-	return d.read(in.Value), nil
+	d := description{plain: takes.Plain, own: takes.Own, set: takes.Set}
+	return d.read(takes.Value), nil
 }
 
 // description is one reading of what a module takes.
@@ -50,16 +50,16 @@ type description struct {
 	own object.Value
 	// set are paths that are set for the module, so that no user sets them.
 	set map[string]bool
-	// depth is how many names may lead to an input.
+	// depth limits the names that lead to an input.
 	depth  int
 	inputs []evaluate.Input
-	// nested is how many collections are read in each other for their members, and members is how
-	// many of those may still be read; nil reads none.
+	// nested counts the collections that are read in each other for their members, and members the
+	// members that may still be read; nil reads no members.
 	nested  int
 	members *int
 }
 
-// read reads as deep as the number of inputs allows. So none is left out unless the root has too
+// read reads as deep as the number of inputs allows. So no input is left out unless the root has too
 // many by itself.
 func (d *description) read(root cue.Value) []evaluate.Input {
 	for d.depth = maxInputDepth; d.depth > 0; d.depth-- {
@@ -78,30 +78,30 @@ func (d *description) read(root cue.Value) []evaluate.Input {
 
 // readFields reads the fields of a struct. The argument needed says that the struct is always
 // there.
-func (d *description) readFields(v cue.Value, at object.Path, needed bool) {
+func (d *description) readFields(v cue.Value, path object.Path, needed bool) {
 	fields, err := v.Fields(cue.Optional(true))
 	for err == nil && len(d.inputs) <= maxInputs && fields.Next() {
 		sel := fields.Selector()
 		if sel.LabelType() == cue.StringLabel {
-			d.readField(fields.Value(), at.Append(object.Field(sel.Unquoted())), sel.ConstraintType(), needed)
+			d.readField(fields.Value(), path.Append(object.Field(sel.Unquoted())), sel.ConstraintType(), needed)
 		}
 	}
 }
 
 // readField reads one field.
-func (d *description) readField(v cue.Value, at object.Path, c cue.SelectorType, needed bool) {
+func (d *description) readField(v cue.Value, path object.Path, c cue.SelectorType, needed bool) {
 	// Bytes cannot be given: an input is JSON.
 	kind := mayBe(v) &^ (cue.NullKind | cue.BytesKind)
 	optional := c == cue.OptionalConstraint
 
 	// Some fields are no inputs, and a struct with fields is described by these.
 	switch {
-	case d.skips(v, at, kind):
+	case d.skips(v, path, kind):
 		return
 	case kind == cue.StructKind && hasFields(v) && len(choicesOf(v)) == 0:
-		if len(at) < d.depth {
-			d.readFields(v, at, needed && !optional)
-			d.addOthers(v, at)
+		if len(path) < d.depth {
+			d.readFields(v, path, needed && !optional)
+			d.addOthers(v, path)
 			return
 		}
 	case !optional && isConstant(v, kind):
@@ -109,32 +109,33 @@ func (d *description) readField(v cue.Value, at object.Path, c cue.SelectorType,
 	}
 
 	// Any other field is an input.
-	in := evaluate.Input{Path: at, Expected: diagnose.Expected(v), Doc: printable.Cut(diagnose.DocOf(v), maxInputDoc, "…"), Optional: optional || !needed}
+	doc := printable.Cut(diagnose.DocOf(v), maxInputDoc, "…")
+	input := evaluate.Input{Path: path, Expected: diagnose.Expected(v), Doc: doc, Optional: optional || !needed}
 	if all := mayBe(v); all&cue.BytesKind != 0 && all&cue.TopKind != cue.TopKind {
-		in.Expected = diagnose.KindName(kind)
+		input.Expected = diagnose.KindName(kind)
 	}
-	in.Type, in.Collection, in.Cut = typeOf(v, kind)
+	input.Type, input.Collection, input.Cut = typeOf(v, kind)
 
-	// The default is that of the module's own values, or of the schema.
+	// The default comes from the module's own values, or from the schema.
 	switch {
-	case d.owns(at):
-		own, _ := d.own.Lookup(at)
-		in.Default = string(own.JSON())
-		in.Optional = false
+	case d.owns(path):
+		ownValue, _ := d.own.Lookup(path)
+		input.Default = string(ownValue.JSON())
+		input.Optional = false
 	case !optional:
-		in.Default = diagnose.DefaultOf(v)
+		input.Default = diagnose.DefaultOf(v)
 		required := c == cue.RequiredConstraint || !hasValue(v)
-		in.Required, in.Within = needed && required, !needed && required
+		input.Required, input.Within = needed && required, !needed && required
 	}
-	if len(in.Default) > maxInputDefault {
-		in.Default = ""
+	if len(input.Default) > maxInputDefault {
+		input.Default = ""
 	}
 
 	// The members of a collection have inputs of their own.
-	if in.Type == evaluate.InputAny && len(choicesOf(v)) == 0 {
-		in.Members = d.membersOf(v, kind)
+	if input.Type == evaluate.InputAny && len(choicesOf(v)) == 0 {
+		input.Members = d.membersOf(v, kind)
 	}
-	d.inputs = append(d.inputs, in)
+	d.inputs = append(d.inputs, input)
 }
 
 // membersOf returns what the members of a collection of structs take.
@@ -148,7 +149,7 @@ func (d *description) membersOf(v cue.Value, kind cue.Kind) []evaluate.Input {
 		name = "<name>"
 		patterns := patternsOf(v)
 		if len(patterns) != 1 {
-			return nil // Which of several one is depends on its name.
+			return nil // A member has the pattern of its name.
 		}
 		for _, member = range patterns {
 		}
@@ -170,29 +171,30 @@ func byPath(a, b evaluate.Input) int {
 }
 
 // skips reports whether no user gives the field.
-func (d *description) skips(v cue.Value, at object.Path, kind cue.Kind) bool {
-	return kind == cue.BottomKind || d.set[at.String()] || d.plain && (module.IsObject(v) || isDerived(v)) || isOfBytes(v, kind)
+func (d *description) skips(v cue.Value, path object.Path, kind cue.Kind) bool {
+	made := d.plain && (module.IsObject(v) || isDerived(v))
+	return made || kind == cue.BottomKind || d.set[path.String()] || isOfBytes(v, kind)
 }
 
 // addOthers adds the input by which a struct takes members beside its named ones, if a pattern says
 // what they are. Any other open struct takes members without a name.
-func (d *description) addOthers(v cue.Value, at object.Path) {
+func (d *description) addOthers(v cue.Value, path object.Path) {
 	kind := patternKind(v) &^ (cue.NullKind | cue.BytesKind)
 	if kind == cue.BottomKind {
 		return
 	}
-	in := evaluate.Input{Path: at, Expected: diagnose.Expected(v), Doc: printable.Cut(diagnose.DocOf(v), maxInputDoc, "…"), Optional: true}
+	input := evaluate.Input{Path: path, Expected: diagnose.Expected(v), Doc: printable.Cut(diagnose.DocOf(v), maxInputDoc, "…"), Optional: true}
 	if t, ok := scalarType(kind); ok {
-		in.Type = t
-		in.Collection = evaluate.CollectionMap
+		input.Type = t
+		input.Collection = evaluate.CollectionMap
 	}
-	d.inputs = append(d.inputs, in)
+	d.inputs = append(d.inputs, input)
 }
 
 // owns reports whether the module itself sets a value.
-func (d *description) owns(at object.Path) bool {
-	_, found := d.own.Lookup(at)
-	return found == len(at)
+func (d *description) owns(path object.Path) bool {
+	_, found := d.own.Lookup(path)
+	return found == len(path)
 }
 
 // mayBe returns what v may be. CUE does not tell it if a bound of v depends on another input: int &
@@ -209,18 +211,18 @@ func mayBe(v cue.Value) cue.Kind {
 	if op != cue.AndOp {
 		return kind
 	}
-	all := cue.TopKind
+	kinds := cue.TopKind
 	for _, a := range args {
 		if k := a.IncompleteKind(); k != cue.BottomKind {
-			all &= k
+			kinds &= k
 		} else if a.Validate() != nil {
 			return cue.BottomKind // it is forbidden, and waits for nothing
 		}
 	}
-	if all == cue.TopKind {
+	if kinds == cue.TopKind {
 		return kind
 	}
-	return all
+	return kinds
 }
 
 // waits reports whether v is a struct with conditions that wait for an input: if digest != "" {…}.
@@ -234,8 +236,11 @@ func waits(v cue.Value) (is bool) {
 // on others.
 func hasValue(v cue.Value) bool {
 	_, ok := v.Default()
-	return ok && v.IncompleteKind()&(cue.StructKind|cue.ListKind) == 0 || slices.ContainsFunc(choicesOf(v), isDerived) ||
-		v.Validate(cue.Concrete(true), cue.Final()) == nil
+	isScalar := v.IncompleteKind()&(cue.StructKind|cue.ListKind) == 0
+	if ok && isScalar {
+		return true
+	}
+	return slices.ContainsFunc(choicesOf(v), isDerived) || v.Validate(cue.Concrete(true), cue.Final()) == nil
 }
 
 // choicesOf returns the alternatives of a disjunction that CUE has not decided yet.
@@ -258,8 +263,8 @@ func isConstant(v cue.Value, kind cue.Kind) bool {
 	return false
 }
 
-// isOfBytes reports whether v is a list or a map of bytes, of which a user cannot write
-// one.
+// isOfBytes reports whether v is a list or a map of bytes, which a user cannot
+// write.
 func isOfBytes(v cue.Value, kind cue.Kind) bool {
 	switch kind {
 	case cue.ListKind:
@@ -272,10 +277,10 @@ func isOfBytes(v cue.Value, kind cue.Kind) bool {
 
 // itemsOf returns the items that a list has at least.
 func itemsOf(v cue.Value) []cue.Value {
-	var out []cue.Value
+	var list []cue.Value
 	items, err := v.List()
 	for err == nil && items.Next() {
-		out = append(out, items.Value())
+		list = append(list, items.Value())
 	}
 	// CUE refuses to go over a list that needs more items than it names: list.MinItems(2) & [int, ...int].
 	for i := 0; err != nil && i < maxInputs; i++ {
@@ -283,25 +288,26 @@ func itemsOf(v cue.Value) []cue.Value {
 		if !item.Exists() {
 			break
 		}
-		out = append(out, item)
+		list = append(list, item)
 	}
-	return out
+	return list
 }
 
 // isOpen reports whether an item of a list can be given by itself: no part of a
 // struct can, and what is computed is given by what it is computed from.
 func isOpen(v cue.Value) bool {
 	kind := mayBe(v)
-	return len(choicesOf(v)) > 0 || kind != cue.StructKind && !isDerived(v) && !isConstant(v, kind)
+	settable := kind != cue.StructKind && !isDerived(v) && !isConstant(v, kind)
+	return settable || len(choicesOf(v)) > 0
 }
 
 // isDerived reports whether v is computed from other fields of its package, so
-// that those are what a user sets.
+// that a user sets these fields.
 func isDerived(v cue.Value) bool {
-	if to := referred(v); len(to) > 0 {
-		return !slices.ContainsFunc(to, cue.Selector.IsDefinition)
+	if selectors := referred(v); len(selectors) > 0 {
+		return !slices.ContainsFunc(selectors, cue.Selector.IsDefinition)
 	}
-	// A sign is one of one operand: -1.
+	// A sign has one operand: -1.
 	switch op, args := v.Expr(); op {
 	case cue.InterpolationOp, cue.AddOp, cue.SubtractOp, cue.MultiplyOp:
 		return op == cue.InterpolationOp || len(args) > 1
@@ -311,10 +317,10 @@ func isDerived(v cue.Value) bool {
 
 // referred returns what v refers to. CUE v0.17.1 panics at some references to the name of a member:
 // [Name=string]: name: Name.
-func referred(v cue.Value) (to []cue.Selector) {
+func referred(v cue.Value) (selectors []cue.Selector) {
 	defer func() {
 		if recover() != nil && len(memberNames(v)) > 0 {
-			to = []cue.Selector{cue.AnyString}
+			selectors = []cue.Selector{cue.AnyString}
 		}
 	}()
 	_, path := v.ReferencePath()
@@ -373,13 +379,13 @@ func patternKind(v cue.Value) cue.Kind {
 // itemOf returns what the items of an open list must be. It does not exist if the list is closed.
 // CUE looks into the default of a list, and not beside it.
 func itemOf(v cue.Value) cue.Value {
-	at := cue.MakePath(cue.AnyIndex)
-	if item := v.LookupPath(at); item.Exists() {
+	anyIndex := cue.MakePath(cue.AnyIndex)
+	if item := v.LookupPath(anyIndex); item.Exists() {
 		return item
 	}
 	_, args := cue.Dereference(v).Expr()
 	for _, a := range args {
-		if item := a.LookupPath(at); item.Exists() {
+		if item := a.LookupPath(anyIndex); item.Exists() {
 			return item
 		}
 	}

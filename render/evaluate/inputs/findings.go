@@ -18,16 +18,16 @@ import (
 
 // Findings returns the inputs of a module, and what is wrong with how it declares them: inputs
 // without a description, structs that take any name, and secrets as defaults.
-func Findings(s *module.Session) (inputs []evaluate.Input, found []evaluate.Finding, err error) {
-	in, err := s.Schema()
-	if err != nil || !in.Value.Exists() {
+func Findings(s *module.Session) (inputs []evaluate.Input, faults []evaluate.Finding, err error) {
+	takes, err := s.Schema()
+	if err != nil || !takes.Value.Exists() {
 		return nil, nil, err
 	}
-	f := findings{coverage: coverage{in: in}}
-	d := description{plain: in.Plain, own: in.Own, set: in.Set, members: new(int)}
-	inputs = d.read(in.Value)
+	f := findings{coverage: coverage{in: takes}}
+	d := description{plain: takes.Plain, own: takes.Own, set: takes.Set, members: new(int)}
+	inputs = d.read(takes.Value)
 	for _, input := range inputs {
-		v := diagnose.SchemaAt(in.Value, input.Path)
+		v := diagnose.SchemaAt(takes.Value, input.Path)
 		if !v.Exists() {
 			continue
 		}
@@ -35,11 +35,12 @@ func Findings(s *module.Session) (inputs []evaluate.Input, found []evaluate.Find
 			f.add(evaluate.RuleDocs, object.SeverityWarning, v, input.Path, "write a comment above it", "the input has no description")
 		}
 		if text, err := strconv.Unquote(input.Default); err == nil && text != "" && object.SensitiveName(input.Path[len(input.Path)-1].Name) {
-			f.add(evaluate.RuleSecret, object.SeverityError, v, input.Path, "take a reference to a Secret in its place", "the module has a default for what is a secret by its name")
+			const hint, message = "take a reference to a Secret in its place", "the module has a default for what is a secret by its name"
+			f.add(evaluate.RuleSecret, object.SeverityError, v, input.Path, hint, message)
 		}
 	}
-	if !in.Plain { // A package is open by itself; names that it does not have are refused.
-		f.checkClosed(in.Value, nil)
+	if !takes.Plain { // A package is open by itself; names that it does not have are refused.
+		f.checkClosed(takes.Value, nil)
 	}
 	return inputs, f.all, nil
 }
@@ -50,68 +51,70 @@ type findings struct {
 }
 
 // add adds a finding about the input at a path.
-func (f *findings) add(rule string, severity object.Severity, v cue.Value, at object.Path, hint, message string) {
+func (f *findings) add(rule string, severity object.Severity, v cue.Value, path object.Path, hint, message string) {
 	f.all = append(f.all, evaluate.Finding{
-		Rule: rule, Severity: severity, Pos: position(f.in, v, f.in.Value.Pos()), Path: pathText(at), Message: message, Hint: hint,
+		Rule: rule, Severity: severity, Pos: position(f.in, v, f.in.Value.Pos()), Path: pathText(path), Message: message, Hint: hint,
 	})
 }
 
 // checkClosed reports structs that take any name, so that a slip in one is accepted silently.
-func (f *findings) checkClosed(v cue.Value, at object.Path) {
+func (f *findings) checkClosed(v cue.Value, path object.Path) {
 	key := v.Pos().String()
-	if len(at) > maxPointDepth || len(f.all) >= maxInputs || slices.Contains(f.above, key) && isCollection(v) {
+	tooMuch := len(path) > maxPointDepth || len(f.all) >= maxInputs
+	recursive := isCollection(v) && slices.Contains(f.above, key)
+	if tooMuch || recursive {
 		return
 	}
 	f.above = append(f.above, key)
 	defer func() { f.above = f.above[:len(f.above)-1] }()
 	choices := alternatives(v)
 	for _, a := range choices {
-		f.checkValue(a, at)
+		f.checkValue(a, path)
 	}
 }
 
 // checkValue checks one value that is no disjunction.
-func (f *findings) checkValue(v cue.Value, at object.Path) {
+func (f *findings) checkValue(v cue.Value, path object.Path) {
 	if oneLine(v) == "_" {
-		f.add(evaluate.RuleClosed, object.SeverityWarning, v, at, "write its type", "the input takes anything")
+		f.add(evaluate.RuleClosed, object.SeverityWarning, v, path, "write its type", "the input takes anything")
 		return
 	}
 	switch mayBe(v) &^ (cue.NullKind | cue.BytesKind) {
 	case cue.ListKind:
 		if item := itemOf(v); item.Exists() {
-			f.checkClosed(item, at.Append(object.Field("[]")))
+			f.checkClosed(item, path.Append(object.Field("[]")))
 		}
 	case cue.StructKind:
-		f.checkMembers(v, at)
+		f.checkMembers(v, path)
 	}
 }
 
 // checkMembers reports a struct that is open, and checks its fields.
-func (f *findings) checkMembers(v cue.Value, at object.Path) {
+func (f *findings) checkMembers(v cue.Value, path object.Path) {
 	patterns := patternsOf(v)
 	for _, name := range object.SortedKeys(patterns) {
-		f.checkClosed(patterns[name], at.Append(object.Field("[]")))
+		f.checkClosed(patterns[name], path.Append(object.Field("[]")))
 	}
 	switch {
 	case len(patterns) > 0:
-	case len(at) == 0 && v.Allows(cue.AnyString):
-		f.add(evaluate.RuleClosed, object.SeverityError, v, at, "make it a definition: #Input: {…} and input: #Input",
+	case len(path) == 0 && v.Allows(cue.AnyString):
+		f.add(evaluate.RuleClosed, object.SeverityError, v, path, "make it a definition: #Input: {…} and input: #Input",
 			"the input takes fields of any name, so that a slip in one is taken in silence")
-	case len(at) > 0 && hasEllipsis(v):
-		f.add(evaluate.RuleClosed, object.SeverityWarning, v, at, "leave out the ..., or write a pattern: [string]: string",
+	case len(path) > 0 && hasEllipsis(v):
+		f.add(evaluate.RuleClosed, object.SeverityWarning, v, path, "leave out the ..., or write a pattern: [string]: string",
 			"the struct takes fields of any name, so that a slip in one is taken in silence")
 	}
 	fields, err := v.Fields(cue.Optional(true))
 	for err == nil && fields.Next() {
 		if sel := fields.Selector(); sel.LabelType() == cue.StringLabel {
-			f.checkClosed(fields.Value(), at.Append(object.Field(sel.Unquoted())))
+			f.checkClosed(fields.Value(), path.Append(object.Field(sel.Unquoted())))
 		}
 	}
 }
 
-// hasEllipsis reports whether a struct is written with a "...". Whether CUE takes it for
-// open does not tell: it takes every alternative of a disjunction for that, even in a
-// definition, and every struct below an input that is none.
+// hasEllipsis reports whether a struct is written with a "...". CUE's own answer does not
+// tell: it calls every alternative of a disjunction open, even in a definition, and every
+// struct below an input that is no definition.
 func hasEllipsis(v cue.Value) bool {
 	v = cue.Dereference(v)
 	n := v.Source()

@@ -17,30 +17,30 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Bounds of a JSON Schema: how many schemas are in it, and how many bytes it has.
+// Bounds of a JSON Schema: the schemas in it, and its bytes.
 const (
 	maxSchemas     = 5_000
 	maxSchemaBytes = 1 << 20
 )
 
-// Schema returns the JSON Schema of what a module takes. It returns none for a module without
-// inputs, and none if the schema is too large. CUE's own generator is not used: v0.17.1 fails on
+// Schema returns the JSON Schema of what a module takes. It returns nil for a module without inputs,
+// and if the schema is too large. CUE's own generator is not used: v0.17.1 fails on
 // modules of Ropewalk (bounds and references that depend on another input).
 //
 // The schema must refuse nothing that the module takes, so what JSON Schema cannot say, or what
 // depends on the rest of the input, is left out. CUE has RE2, and editors ECMA 262: only those
 // patterns are kept that mean the same in both.
 func Schema(s *module.Session) ([]byte, error) {
-	in, err := s.Schema()
-	if err != nil || !in.Value.Exists() {
+	takes, err := s.Schema()
+	if err != nil || !takes.Value.Exists() {
 		return nil, err
 	}
-	j := jsonSchema{description: description{plain: in.Plain, own: in.Own, set: in.Set}, left: maxSchemas}
-	root := j.of(in.Value, nil)
+	j := jsonSchema{description: description{plain: takes.Plain, own: takes.Own, set: takes.Set}, remaining: maxSchemas}
+	root := j.schemaOf(takes.Value, nil)
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["type"] = "object"
-	if in.Plain {
-		delete(root, "description") // It is that of the package.
+	if takes.Plain {
+		delete(root, "description") // It describes the package.
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -54,43 +54,44 @@ func Schema(s *module.Session) ([]byte, error) {
 // jsonSchema is one reading of what a module takes as JSON Schema.
 type jsonSchema struct {
 	description
-	left int
+	remaining int
 	// above are the places of the collections that are being read: a schema may have itself.
 	above []string
 }
 
-// keywords are a JSON Schema. One without any takes everything.
+// keywords are a JSON Schema. A schema without keywords takes everything.
 type keywords = map[string]any
 
-// of returns the schema of a value, with its description and its default.
-func (j *jsonSchema) of(v cue.Value, at object.Path) keywords {
-	out := keywords{}
-	j.left--
-	if j.left < 0 || len(at) > maxPointDepth {
-		return out
+// schemaOf returns the schema of a value, with its description and its default.
+func (j *jsonSchema) schemaOf(v cue.Value, path object.Path) keywords {
+	schema := keywords{}
+	j.remaining--
+	if j.remaining < 0 || len(path) > maxPointDepth {
+		return schema
 	}
 	key := v.Pos().String()
 	if isCollection(v) && slices.Contains(j.above, key) {
-		return out
+		return schema
 	}
 	j.above = append(j.above, key)
-	j.addShape(out, v, at)
+	j.addShape(schema, v, path)
 	j.above = j.above[:len(j.above)-1]
 	if doc := diagnose.DocOf(v); doc != "" {
-		out["description"] = printable.Cut(doc, maxInputDoc, "…")
+		schema["description"] = printable.Cut(doc, maxInputDoc, "…")
 	}
 	fallback := diagnose.DefaultOf(v)
-	if own, found := j.own.Lookup(at); found == len(at) && own.Kind != object.KindNone {
-		fallback = string(own.JSON())
+	if ownValue, found := j.own.Lookup(path); found == len(path) && ownValue.Kind != object.KindNone {
+		fallback = string(ownValue.JSON())
 	}
-	if fallback != "" && len(fallback) <= maxInputDefault && len(at) > 0 && !isStruct(v) {
-		out["default"] = json.RawMessage(fallback)
+	hasDefault := fallback != "" && len(fallback) <= maxInputDefault
+	if hasDefault && len(path) > 0 && !isStruct(v) {
+		schema["default"] = json.RawMessage(fallback)
 	}
-	return out
+	return schema
 }
 
 // addShape adds what a value may be.
-func (j *jsonSchema) addShape(out keywords, v cue.Value, at object.Path) {
+func (j *jsonSchema) addShape(schema keywords, v cue.Value, path object.Path) {
 	// A default does not restrict a value.
 	if !isStruct(v) {
 		v = diagnose.WithoutDefault(v)
@@ -98,59 +99,63 @@ func (j *jsonSchema) addShape(out keywords, v cue.Value, at object.Path) {
 
 	// Each alternative has a shape of its own.
 	if choices := alternatives(v); len(choices) > 1 {
-		j.choose(out, choices, at)
+		j.choose(schema, choices, path)
 		return
 	}
 
 	// Bytes cannot be given, and what depends on another input is left out.
 	kind := mayBe(v)
-	if refers(v) && kind == cue.BottomKind || kind&cue.BytesKind != 0 {
+	unknown := refers(v) && kind == cue.BottomKind
+	if unknown || kind&cue.BytesKind != 0 {
 		return
 	}
 
 	// The type comes first, and then what a value of this type may hold.
 	if types := typesOf(kind); len(types) == 1 {
-		out["type"] = types[0]
+		schema["type"] = types[0]
 	} else if len(types) > 1 {
-		out["type"] = types
+		schema["type"] = types
 	}
 	switch kind {
 	case cue.StructKind:
-		j.addFields(out, v, at)
+		j.addFields(schema, v, path)
 	case cue.ListKind:
-		j.addItems(out, v, at)
+		j.addItems(schema, v, path)
 	default:
 		if v.IsConcrete() {
-			out["const"] = json.RawMessage(diagnose.Given(v))
+			schema["const"] = json.RawMessage(diagnose.Given(v))
 			return
 		}
 		for _, part := range parts(v) {
-			constrain(out, part)
+			constrain(schema, part)
 		}
 	}
 }
 
-// choose adds alternatives, as an enum if all are constants. One that another takes too is left
-// out.
-func (j *jsonSchema) choose(out keywords, choices []cue.Value, at object.Path) {
+// choose adds alternatives, as an enum if all are constants. A constant that another alternative
+// takes too is left out.
+func (j *jsonSchema) choose(parent keywords, choices []cue.Value, path object.Path) {
 	var values, schemas []any
-	seen := map[string]bool{}
+	listed := map[string]bool{}
 
 	// Equal alternatives are listed once.
-	for i, one := range choices {
-		if slices.ContainsFunc(choices, func(o cue.Value) bool { return !o.IsConcrete() && !isCollection(o) && o.Subsume(one, cue.Raw()) == nil }) && one.IsConcrete() {
+	for i, choice := range choices {
+		takesChoice := func(o cue.Value) bool {
+			return !o.IsConcrete() && !isCollection(o) && o.Subsume(choice, cue.Raw()) == nil
+		}
+		if choice.IsConcrete() && slices.ContainsFunc(choices, takesChoice) {
 			continue
 		}
 		schema := keywords{}
-		j.addShape(schema, choices[i], at)
+		j.addShape(schema, choices[i], path)
 		data, err := json.Marshal(schema)
 		if err != nil || len(schema) == 0 {
 			return // One of them may be anything.
 		}
-		if seen[string(data)] {
+		if listed[string(data)] {
 			continue
 		}
-		seen[string(data)] = true
+		listed[string(data)] = true
 		schemas = append(schemas, schema)
 		if value, ok := schema["const"]; ok {
 			values = append(values, value)
@@ -161,18 +166,18 @@ func (j *jsonSchema) choose(out keywords, choices []cue.Value, at object.Path) {
 	switch {
 	case len(schemas) == 1:
 		for name, value := range schemas[0].(keywords) { //nolint:forcetypeassert // it was put there above
-			out[name] = value
+			parent[name] = value
 		}
 	case len(values) == len(schemas):
-		out["enum"] = values
+		parent["enum"] = values
 	default:
-		out["anyOf"] = schemas
+		parent["anyOf"] = schemas
 	}
 }
 
 // addFields adds the fields of a struct. A struct with conditions may have fields that depend on
 // others, and CUE takes an alternative for open: neither is closed here.
-func (j *jsonSchema) addFields(out keywords, v cue.Value, at object.Path) {
+func (j *jsonSchema) addFields(parent keywords, v cue.Value, path object.Path) {
 	properties, patterns := keywords{}, keywords{}
 
 	// Each field has a schema, and may be required.
@@ -185,38 +190,45 @@ func (j *jsonSchema) addFields(out keywords, v cue.Value, at object.Path) {
 		}
 		name := sel.Unquoted()
 		field := fields.Value()
-		to := at.Append(object.Field(name))
-		if j.set[to.String()] {
+		fieldPath := path.Append(object.Field(name))
+		if j.set[fieldPath.String()] {
 			properties[name] = keywords{} // The module sets it, and takes the same.
 			continue
 		}
-		if kind := mayBe(field) &^ (cue.NullKind | cue.BytesKind); kind == cue.BottomKind && !refers(field) || j.skips(field, to, kind) && kind != cue.BottomKind {
+
+		// A field that takes nothing is skipped, unless its kind depends on another input.
+		kind := mayBe(field) &^ (cue.NullKind | cue.BytesKind)
+		skipped := j.skips(field, fieldPath, kind)
+		if kind == cue.BottomKind {
+			skipped = !refers(field)
+		}
+		if skipped {
 			continue
 		}
-		schema := j.of(field, to)
-		if sel.ConstraintType() == cue.OptionalConstraint && !j.owns(to) {
-			delete(schema, "default") // A list has one by its type, also where it is absent.
+		schema := j.schemaOf(field, fieldPath)
+		if sel.ConstraintType() == cue.OptionalConstraint && !j.owns(fieldPath) {
+			delete(schema, "default") // A list has a default by its type, also where it is absent.
 		}
 		properties[name] = schema
-		if !j.owns(to) && needed(field, sel.ConstraintType(), schema) {
+		if !j.owns(fieldPath) && needed(field, sel.ConstraintType(), schema) {
 			required = append(required, name)
 		}
 	}
 
 	// Other members have the schemas of their patterns.
-	j.addPatterns(patterns, v, at)
+	j.addPatterns(patterns, v, path)
 	if len(properties) > 0 {
-		out["properties"] = properties
+		parent["properties"] = properties
 	}
 	if len(patterns) > 0 {
-		out["patternProperties"] = patterns
+		parent["patternProperties"] = patterns
 	}
 	slices.Sort(required)
 	if len(required) > 0 {
-		out["required"] = required
+		parent["required"] = required
 	}
 	if !j.plain && !v.Allows(cue.AnyString) && conditions(v) == "" {
-		out["additionalProperties"] = false
+		parent["additionalProperties"] = false
 	}
 }
 
@@ -234,68 +246,71 @@ func needed(field cue.Value, as cue.SelectorType, schema keywords) bool {
 }
 
 // addItems adds the items of a list.
-func (j *jsonSchema) addItems(out keywords, v cue.Value, at object.Path) {
-	in := at.Append(object.Field("[]"))
-	var first []any
+func (j *jsonSchema) addItems(parent keywords, v cue.Value, path object.Path) {
+	itemPath := path.Append(object.Field("[]"))
+	var prefix []any
 	for _, item := range itemsOf(v) {
-		first = append(first, j.of(item, in))
+		prefix = append(prefix, j.schemaOf(item, itemPath))
 	}
-	if len(first) > 0 {
-		out["prefixItems"] = first
-		out["minItems"] = len(first)
+	if len(prefix) > 0 {
+		parent["prefixItems"] = prefix
+		parent["minItems"] = len(prefix)
 	}
 	if item := itemOf(v); item.Exists() {
-		if schema := j.of(item, in); len(schema) > 0 {
-			out["items"] = schema
+		if schema := j.schemaOf(item, itemPath); len(schema) > 0 {
+			parent["items"] = schema
 		}
 	} else {
-		out["maxItems"] = len(first)
+		parent["maxItems"] = len(prefix)
 	}
 	for _, part := range parts(v) {
-		constrain(out, part)
+		constrain(parent, part)
 	}
 }
 
 // constrain adds one condition on a value, if JSON Schema has it.
-func constrain(out keywords, part cue.Value) {
+func constrain(schema keywords, part cue.Value) {
 	op, args := cue.Dereference(part).Expr()
 	if len(args) == 0 || !args[0].IsConcrete() {
 		return
 	}
 	bound := map[cue.Op]string{
-		cue.GreaterThanOp: "exclusiveMinimum", cue.GreaterThanEqualOp: "minimum", cue.LessThanOp: "exclusiveMaximum", cue.LessThanEqualOp: "maximum",
+		cue.GreaterThanOp:      "exclusiveMinimum",
+		cue.GreaterThanEqualOp: "minimum",
+		cue.LessThanOp:         "exclusiveMaximum",
+		cue.LessThanEqualOp:    "maximum",
 	}[op]
 	switch {
 	case bound != "" && args[0].IncompleteKind()&cue.NumberKind != 0:
-		add(out, bound, json.RawMessage(diagnose.Given(args[0])))
+		add(schema, bound, json.RawMessage(diagnose.Given(args[0])))
 	case op == cue.RegexMatchOp:
 		text, err := args[0].String()
 		if err == nil && portable(text) {
-			add(out, "pattern", text)
+			add(schema, "pattern", text)
 		}
 	case op == cue.CallOp:
 		for _, c := range callsOf(part) {
 			name := map[string]string{"MinRunes": "minLength", "MaxRunes": "maxLength", "MinItems": "minItems", "MaxItems": "maxItems"}[c.name]
 			if n, err := c.argument.Int64(); name != "" && err == nil {
-				add(out, name, n)
+				add(schema, name, n)
 			}
 		}
 	}
 }
 
-// add adds a keyword. If there is one of the same name, both hold.
-func add(out keywords, name string, value any) {
-	if _, taken := out[name]; !taken {
-		out[name] = value
+// add adds a keyword. If the schema has a keyword of the same name, both hold.
+func add(schema keywords, name string, value any) {
+	if _, taken := schema[name]; !taken {
+		schema[name] = value
 		return
 	}
-	all, _ := out["allOf"].([]any)
-	out["allOf"] = append(all, keywords{name: value})
+	all, _ := schema["allOf"].([]any)
+	schema["allOf"] = append(all, keywords{name: value})
 }
 
 // addPatterns adds what the members of a struct are whose names match a pattern. If JSON Schema
 // cannot express a pattern in full, a name of another pattern may be taken for one of its names.
-func (j *jsonSchema) addPatterns(out keywords, v cue.Value, at object.Path) {
+func (j *jsonSchema) addPatterns(patterns keywords, v cue.Value, path object.Path) {
 	count := len(patternsOf(v))
 	members, err := v.Fields(cue.Patterns(true))
 	for err == nil && members.Next() {
@@ -304,23 +319,26 @@ func (j *jsonSchema) addPatterns(out keywords, v cue.Value, at object.Path) {
 			continue
 		}
 		names := keywords{}
-		j.addShape(names, sel.Pattern(), at)
+		j.addShape(names, sel.Pattern(), path)
 		text, _ := names["pattern"].(string)
-		if exact := len(names) == 1 || len(names) == 2 && text != ""; exact || count == 1 && !hasEllipsis(v) {
-			out[text] = j.of(members.Value(), at.Append(object.Field("[]")))
+		exact := len(names) == 1 || (len(names) == 2 && text != "")
+		only := count == 1 && !hasEllipsis(v)
+		if exact || only {
+			patterns[text] = j.schemaOf(members.Value(), path.Append(object.Field("[]")))
 		} else {
-			out[""] = keywords{}
+			patterns[""] = keywords{}
 		}
 	}
 }
 
 // portable reports whether a regular expression means the same in RE2 and ECMA 262.
 func portable(pattern string) bool {
-	return !slices.ContainsFunc([]string{"(?", `\p`, `\P`, `\A`, `\z`, `\Q`, `\C`, `\x{`, "[[:", `\a`}, func(s string) bool { return strings.Contains(pattern, s) })
+	re2Only := []string{"(?", `\p`, `\P`, `\A`, `\z`, `\Q`, `\C`, `\x{`, "[[:", `\a`}
+	return !slices.ContainsFunc(re2Only, func(s string) bool { return strings.Contains(pattern, s) })
 }
 
-// typesOf returns the names of a set of kinds, or none if it is any kind.
-func typesOf(kind cue.Kind) (out []string) {
+// typesOf returns the names of a set of kinds, or nil if every kind is in it.
+func typesOf(kind cue.Kind) (types []string) {
 	if kind&cue.TopKind == cue.TopKind || kind == cue.BottomKind {
 		return nil
 	}
@@ -329,14 +347,14 @@ func typesOf(kind cue.Kind) (out []string) {
 		name string
 	}{{cue.StringKind, "string"}, {cue.BoolKind, "boolean"}, {cue.StructKind, "object"}, {cue.ListKind, "array"}, {cue.NullKind, "null"}} {
 		if kind&t.kind != 0 {
-			out = append(out, t.name)
+			types = append(types, t.name)
 		}
 	}
 	switch {
 	case kind&cue.FloatKind != 0:
-		out = append(out, "number")
+		types = append(types, "number")
 	case kind&cue.IntKind != 0:
-		out = append(out, "integer")
+		types = append(types, "integer")
 	}
-	return out
+	return types
 }

@@ -18,21 +18,21 @@ import (
 
 // memberNames returns the references of a scalar to the names of the members around it, as in
 // [Name=string]: name: Name. Each is written as the number of fields between the two.
-func memberNames(v cue.Value) (out []string) {
-	var read func(n ast.Node) bool
-	read = func(n ast.Node) bool {
+func memberNames(v cue.Value) (counts []string) {
+	var visit func(n ast.Node) bool
+	visit = func(n ast.Node) bool {
 		x, ok := n.(*ast.Ident)
 		if !ok {
 			_, isStruct := n.(*ast.StructLit)
 			return !isStruct
 		}
 		if scope, ok := x.Scope.(*ast.Field); ok {
-			out = append(out, strconv.Itoa(fieldsAround(scope.Value, x)))
+			counts = append(counts, strconv.Itoa(fieldsAround(scope.Value, x)))
 		} else if let, ok := x.Node.(*ast.LetClause); ok {
-			before := len(out)
-			ast.Walk(let.Expr, read, nil)
-			if len(out) > before {
-				out = append(out, fmt.Sprintf("%p", x)) // like no other
+			before := len(counts)
+			ast.Walk(let.Expr, visit, nil)
+			if len(counts) > before {
+				counts = append(counts, fmt.Sprintf("%p", x)) // like no other
 			}
 		}
 		return true
@@ -43,13 +43,13 @@ func memberNames(v cue.Value) (out []string) {
 			n = field.Value
 		}
 		if n != nil && !isCollection(part) {
-			ast.Walk(n, read, nil)
+			ast.Walk(n, visit, nil)
 		}
 	}
-	return out
+	return counts
 }
 
-// fieldsAround returns in how many fields of n the identifier x is.
+// fieldsAround counts the fields of n around the identifier x.
 func fieldsAround(n ast.Node, x ast.Node) (count int) {
 	ast.Walk(n, func(n ast.Node) bool {
 		if field, ok := n.(*ast.Field); ok && field.Pos().Offset() <= x.Pos().Offset() && x.End().Offset() <= field.End().Offset() {
@@ -60,32 +60,33 @@ func fieldsAround(n ast.Node, x ast.Node) (count int) {
 	return count
 }
 
-// names returns the names that v is written with, without those of types and packages.
-func names(v cue.Value) (out []string) {
+// names returns the names that v is written with, without the names of types and packages.
+func names(v cue.Value) (identifiers []string) {
 	ast.Walk(v.Syntax(cue.Raw()), func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.SelectorExpr:
 			x, ok := n.X.(*ast.Ident)
 			if ok && n.X != nil && x.Node == nil {
-				out = append(out, x.Name)
+				identifiers = append(identifiers, x.Name)
 			}
 			return false
 		case *ast.ImportDecl, *ast.ImportSpec:
 			return false
 		case *ast.Ident:
 			if !slices.Contains(predeclared(), n.Name) {
-				out = append(out, n.Name)
+				identifiers = append(identifiers, n.Name)
 			}
 		}
 		return true
 	}, nil)
-	return out
+	return identifiers
 }
 
 // predeclared returns the names that CUE knows everywhere.
 func predeclared() []string {
 	return []string{
-		"_", "string", "bytes", "bool", "number", "int", "float", "null", "true", "false", "uint", "rune", "len", "close", "and", "or", "div", "mod", "quo", "rem", "error", "matchN", "matchIf",
+		"_", "string", "bytes", "bool", "number", "int", "float", "null", "true", "false", "uint", "rune",
+		"len", "close", "and", "or", "div", "mod", "quo", "rem", "error", "matchN", "matchIf",
 		"int8", "int16", "int32", "int64", "int128", "uint8", "uint16", "uint32", "uint64", "uint128", "float32", "float64",
 	}
 }
@@ -102,8 +103,8 @@ func isComprehension(d ast.Decl) bool {
 
 // declarations returns the sorted texts of the wanted declarations that a struct is made with.
 func declarations(v cue.Value, wanted func(ast.Decl) bool) (texts []string) {
-	var read func(v cue.Value, depth int)
-	read = func(v cue.Value, depth int) {
+	var visit func(v cue.Value, depth int)
+	visit = func(v cue.Value, depth int) {
 		v = cue.Dereference(v)
 		n := v.Source()
 		if f, ok := n.(*ast.Field); ok {
@@ -118,11 +119,11 @@ func declarations(v cue.Value, wanted func(ast.Decl) bool) (texts []string) {
 		}
 		if op, args := v.Expr(); op == cue.AndOp && depth > 0 {
 			for _, a := range args {
-				read(a, depth-1)
+				visit(a, depth-1)
 			}
 		}
 	}
-	read(v, maxCompareDepth)
+	visit(v, maxCompareDepth)
 	slices.Sort(texts)
 	return slices.Compact(texts)
 }

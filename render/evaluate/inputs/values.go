@@ -18,36 +18,36 @@ import (
 )
 
 // compareLists compares lists by their items, and by their lengths.
-func (c *comparison) compareLists(at object.Path, older, newer cue.Value) {
+func (c *comparison) compareLists(path object.Path, older, newer cue.Value) {
 	a, b := itemsOf(diagnose.WithoutDefault(older)), itemsOf(diagnose.WithoutDefault(newer))
-	rest, more := itemOf(older), itemOf(newer)
-	in := at.Append(object.Field("[]"))
+	olderItem, newerItem := itemOf(older), itemOf(newer)
+	itemPath := path.Append(object.Field("[]"))
 	switch {
 	case len(a) < len(b):
-		c.add(evaluate.LevelMajor, at, older, newer, "it needs %d items, and needed %d", len(b), len(a))
+		c.add(evaluate.LevelMajor, path, older, newer, "it needs %d items, and needed %d", len(b), len(a))
 		return
-	case (len(a) > len(b) || rest.Exists()) && !more.Exists():
-		c.add(evaluate.LevelMajor, at, older, newer, "it takes %d items at most", len(b))
+	case (len(a) > len(b) || olderItem.Exists()) && !newerItem.Exists():
+		c.add(evaluate.LevelMajor, path, older, newer, "it takes %d items at most", len(b))
 		return
 	}
 	for i, item := range a {
 		if i < len(b) {
-			c.comparePair(in, item, b[i])
+			c.comparePair(itemPath, item, b[i])
 		} else {
-			c.comparePair(in, item, more)
+			c.comparePair(itemPath, item, newerItem)
 		}
 	}
-	if rest.Exists() {
-		c.comparePair(in, rest, more)
-	} else if more.Exists() {
-		c.add(evaluate.LevelMinor, at, older, newer, "it takes more items")
+	if olderItem.Exists() {
+		c.comparePair(itemPath, olderItem, newerItem)
+	} else if newerItem.Exists() {
+		c.add(evaluate.LevelMinor, path, older, newer, "it takes more items")
 	}
-	c.compareConditions(at, older, newer)
+	c.compareConditions(path, older, newer)
 }
 
 // compareConditions compares the conditions on a list or a text that are calls, such as
 // list.MinItems(1).
-func (c *comparison) compareConditions(at object.Path, older, newer cue.Value) {
+func (c *comparison) compareConditions(path object.Path, older, newer cue.Value) {
 	was, is := callsOf(older), callsOf(newer)
 	for _, n := range is {
 		if !slices.ContainsFunc(was, n.takesAllOf) {
@@ -57,12 +57,12 @@ func (c *comparison) compareConditions(at object.Path, older, newer cue.Value) {
 				level = evaluate.LevelUndecided
 				note = ": whether it takes all that it took cannot be told"
 			}
-			c.add(level, at, older, newer, "it must meet %s now%s", n.text, note)
+			c.add(level, path, older, newer, "it must meet %s now%s", n.text, note)
 		}
 	}
 	for _, o := range was {
 		if !slices.ContainsFunc(is, o.takesAllOf) && !slices.ContainsFunc(is, func(n call) bool { return n.text == o.text }) {
-			c.add(evaluate.LevelMinor, at, older, newer, "it need not meet %s any more", o.text)
+			c.add(evaluate.LevelMinor, path, older, newer, "it need not meet %s any more", o.text)
 		}
 	}
 }
@@ -88,56 +88,62 @@ func (c call) takesAllOf(o call) bool {
 	}
 	a, errA := c.argument.Int64()
 	b, errB := o.argument.Int64()
-	return errA == nil && errB == nil && (strings.HasPrefix(c.name, "Min") && a <= b || strings.HasPrefix(c.name, "Max") && a >= b)
+	if errA != nil || errB != nil {
+		return false
+	}
+	if strings.HasPrefix(c.name, "Min") {
+		return a <= b
+	}
+	return a >= b
 }
 
 // callsOf returns the conditions of a value that are calls.
-func callsOf(v cue.Value) (out []call) {
+func callsOf(v cue.Value) (calls []call) {
 	op, args := cue.Dereference(v).Expr()
 	switch op {
 	case cue.AndOp:
 		for _, a := range args {
-			out = append(out, callsOf(a)...)
+			calls = append(calls, callsOf(a)...)
 		}
 	case cue.CallOp:
 		text := source(v)
 		name, _, _ := strings.Cut(text, "(")
-		one := call{name: name[strings.LastIndex(name, ".")+1:], text: text}
+		condition := call{name: name[strings.LastIndex(name, ".")+1:], text: text}
 		if len(args) == 2 {
-			one.argument = args[1]
+			condition.argument = args[1]
 		}
-		out = append(out, one)
+		calls = append(calls, condition)
 	}
-	return out
+	return calls
 }
 
-// compareScalars compares two values of which one is no collection.
-func (c *comparison) compareScalars(at object.Path, older, newer cue.Value) {
+// compareScalars compares two values that are not both maps or both lists.
+func (c *comparison) compareScalars(path object.Path, older, newer cue.Value) {
 	o, n := diagnose.WithoutDefault(older), diagnose.WithoutDefault(newer)
 
 	// What a value is written with, it depends on.
 	for _, v := range []cue.Value{o, n} {
 		if isCollection(v) {
-			continue // its names are those of its fields
+			continue // Its fields are compared by themselves.
 		}
 		for _, name := range names(v) {
 			c.dependedOn[name] = true
 		}
 	}
 	add := func(level evaluate.Level, format string, args ...any) {
-		c.add(level, at, older, newer, format, args...)
+		c.add(level, path, older, newer, format, args...)
 	}
 
 	// Kinds decide first, and then subsumption. What cannot be proven is undecided.
 	a, b := mayBe(o)&^cue.BytesKind, mayBe(n)&^cue.BytesKind
-	same := source(o) == source(n)
+	sameSource := source(o) == source(n)
 	was := words(o)
 	is := words(n)
 	const change, untold = "it takes %s, and took %s", ": whether that is all that it took cannot be told"
 	switch {
 	case b == cue.BottomKind && a != b && n.Validate() != nil:
 		add(evaluate.LevelMajor, "it takes nothing any more, and took %s", was)
-	case same && a == b && c.meansSame(o, n):
+	case sameSource && a == b && c.meansSame(o, n):
 	case a&b == 0 && a != cue.BottomKind && b != cue.BottomKind:
 		add(evaluate.LevelMajor, change, is, was)
 	case !refers(n) && slices.ContainsFunc(parts(o), func(p cue.Value) bool { return !refers(p) && c.takes(n, p) }):
@@ -155,7 +161,7 @@ func (c *comparison) compareScalars(at object.Path, older, newer cue.Value) {
 	case a&^(b|cue.NullKind) != 0:
 		add(evaluate.LevelMajor, change, is, was)
 	case len(callsOf(o))+len(callsOf(n)) > 0:
-		c.compareCalls(at, o, n)
+		c.compareCalls(path, o, n)
 	default:
 		add(evaluate.LevelMajor, change, is, was)
 	}
@@ -167,19 +173,19 @@ func (c *comparison) takes(a, b cue.Value) bool {
 	return c.top.Unify(a).Subsume(c.top.Unify(b), cue.Raw()) == nil
 }
 
-// compareCalls compares scalars with conditions that are calls: those by their arguments, and the
+// compareCalls compares scalars with conditions that are calls: the calls by their arguments, and the
 // rest by subsumption.
-func (c *comparison) compareCalls(at object.Path, older, newer cue.Value) {
+func (c *comparison) compareCalls(path object.Path, older, newer cue.Value) {
 	for _, n := range parts(newer) {
 		if op, _ := n.Expr(); op == cue.CallOp {
 			continue
 		}
 		if !slices.ContainsFunc(append(parts(older), older), func(o cue.Value) bool { return c.takes(n, o) }) {
-			c.add(evaluate.LevelMajor, at, older, newer, "it takes %s, and took %s", words(newer), words(older))
+			c.add(evaluate.LevelMajor, path, older, newer, "it takes %s, and took %s", words(newer), words(older))
 			return
 		}
 	}
-	c.compareConditions(at, older, newer)
+	c.compareConditions(path, older, newer)
 }
 
 // parts returns what a conjunction is made of, or the value itself.
@@ -221,7 +227,7 @@ func refers(v cue.Value) bool {
 }
 
 // meansSame reports whether two values that are written alike are the same. Names that are no
-// inputs may mean something else in another version: those of the struct around are looked up.
+// inputs may mean something else in another version: definitions of the struct around are looked up.
 func (c *comparison) meansSame(older, newer cue.Value) bool {
 	if !slices.Equal(memberNames(older), memberNames(newer)) {
 		return false
@@ -235,7 +241,10 @@ func (c *comparison) meansSame(older, newer cue.Value) bool {
 			return false
 		}
 		o, n := c.around[0].LookupPath(at), c.around[1].LookupPath(at)
-		if !o.Exists() || !n.Exists() || isCollection(o) || source(o) != source(n) || slices.ContainsFunc(names(o), isHidden) || len(memberNames(o))+len(memberNames(n)) > 0 {
+		if !o.Exists() || !n.Exists() || isCollection(o) || source(o) != source(n) {
+			return false
+		}
+		if slices.ContainsFunc(names(o), isHidden) || len(memberNames(o))+len(memberNames(n)) > 0 {
 			return false
 		}
 		for _, one := range names(o) {
@@ -267,19 +276,26 @@ func hasFunction(v cue.Value) (found bool) {
 
 func hasPattern(v cue.Value) bool {
 	op, args := cue.Dereference(v).Expr()
-	return op == cue.RegexMatchOp || op == cue.NotRegexMatchOp || (op == cue.AndOp || op == cue.OrOp) && slices.ContainsFunc(args, hasPattern)
+	switch op {
+	case cue.RegexMatchOp, cue.NotRegexMatchOp:
+		return true
+	case cue.AndOp, cue.OrOp:
+		return slices.ContainsFunc(args, hasPattern)
+	default:
+		return false
+	}
 }
 
 // patternsOf returns what is required of members by their names, by the text of the pattern.
 func patternsOf(v cue.Value) map[string]cue.Value {
-	out := map[string]cue.Value{}
+	patterns := map[string]cue.Value{}
 	members, err := v.Fields(cue.Patterns(true))
 	for err == nil && members.Next() {
 		if members.Selector().ConstraintType() == cue.PatternConstraint {
-			out[oneLine(members.Selector().Pattern())] = members.Value()
+			patterns[oneLine(members.Selector().Pattern())] = members.Value()
 		}
 	}
-	return out
+	return patterns
 }
 
 // namesOf returns the names that a pattern takes. The pattern is found by its text.
@@ -299,8 +315,8 @@ func words(v cue.Value) string {
 }
 
 // fallback returns the value of an input that is not set.
-func fallback(in module.Inputs, at object.Path, p place) string {
-	if own, found := in.Own.Lookup(at); found == len(at) && own.Kind != object.KindNone {
+func fallback(inputs module.Inputs, path object.Path, p place) string {
+	if own, found := inputs.Own.Lookup(path); found == len(path) && own.Kind != object.KindNone {
 		return string(own.JSON())
 	}
 	if p.as == cue.OptionalConstraint {

@@ -38,8 +38,8 @@ func Compare(older, newer *module.Session) ([]evaluate.Change, error) {
 }
 
 // ComparePart returns what changed between two schemas of one context of CUE, with paths that
-// begin with at. One that does not exist takes nothing.
-func ComparePart(older, newer module.Inputs, at object.Path) []evaluate.Change {
+// begin with path. A schema that does not exist takes nothing.
+func ComparePart(older, newer module.Inputs, path object.Path) []evaluate.Change {
 	steps := maxCompareSteps
 	ctx := cuecontext.New()
 	nothing := ctx.CompileString("close({})")
@@ -48,18 +48,19 @@ func ComparePart(older, newer module.Inputs, at object.Path) []evaluate.Change {
 	case !a.Exists() && !b.Exists():
 		return nil
 	case !a.Exists():
-		c.compareStructs(at, place{value: nothing}, place{value: b})
+		c.compareStructs(path, place{value: nothing}, place{value: b})
 	case !b.Exists():
-		c.add(evaluate.LevelMajor, at, a, b, "the module takes no input any more")
+		c.add(evaluate.LevelMajor, path, a, b, "the module takes no input any more")
 	default:
-		c.compareStructs(at, place{value: a}, place{value: b})
+		c.compareStructs(path, place{value: a}, place{value: b})
 	}
 	c.markDepended()
 	return c.changes
 }
 
 // OtherConditions reports whether two structs are made with other comprehensions, or have other
-// fields whose names are computed. If words are given, only those count that have one of them.
+// fields whose names are computed. If words are given, only declarations with one of the words
+// count.
 func OtherConditions(older, newer cue.Value, words ...string) bool {
 	about := func(v cue.Value) []string {
 		made := declarations(v, func(d ast.Decl) bool { return isComprehension(d) || hasComputedName(d) })
@@ -91,9 +92,9 @@ func Sort(changes []evaluate.Change) {
 }
 
 // ChangeAt returns a change of a part of a module, with the places of both values.
-func ChangeAt(level evaluate.Level, at object.Path, older, newer module.Inputs, text string) evaluate.Change {
+func ChangeAt(level evaluate.Level, path object.Path, older, newer module.Inputs, text string) evaluate.Change {
 	c := comparison{old: older, new: newer}
-	c.add(level, at, older.Value, newer.Value, "%s", text)
+	c.add(level, path, older.Value, newer.Value, "%s", text)
 	return c.changes[0]
 }
 
