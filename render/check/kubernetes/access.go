@@ -12,7 +12,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/check/finding"
 )
 
-// accessRules returns the rule of a component among the rules of RBAC, or nil if it has none. The
+// accessRules returns the rule of a component among the rules of RBAC, or nil if it has no rule. The
 // source is k8s.io/kubernetes, pkg/apis/rbac/validation.
 func accessRules(component string) func(*finding.Value) {
 	switch component {
@@ -81,7 +81,7 @@ func checkSubject(a *finding.Value) {
 }
 
 // admissionRules returns the rule of a component among the rules of webhooks, or nil if it has
-// none. The source is k8s.io/kubernetes, pkg/apis/admissionregistration/validation.
+// no rule. The source is k8s.io/kubernetes, pkg/apis/admissionregistration/validation.
 func admissionRules(component string) func(*finding.Value) {
 	switch component {
 	case "admissionregistration.v1.ValidatingWebhook", "admissionregistration.v1.MutatingWebhook":

@@ -33,7 +33,7 @@ type schema struct {
 	Max    *int64   `json:"max"`
 	Checks []string `json:"checks"`
 
-	// name is that of the component, rule is what its schema cannot say, and structs
+	// name is the name of the component, rule checks what its schema cannot say, and structs
 	// are the members that the server makes up where they are absent, but for the
 	// status, which it fills in itself; all are empty for a schema inside a component.
 	name    string
@@ -73,7 +73,7 @@ func (c *Components) get(name string) *schema {
 	}
 	s.name, s.rule = name, ruleFor(name)
 
-	// Rules of expressions come after those of the component.
+	// Rules of expressions come after the rule of the component.
 	if own, expressions := s.rule, c.cel.rule(name); expressions != nil {
 		s.rule = func(a *finding.Value) {
 			if own != nil {
@@ -116,17 +116,17 @@ type Kind struct {
 
 // LookupKind finds a kind by its apiVersion.
 func LookupKind(apiVersion, kind string) (Kind, bool) {
-	all := schemas.Kinds()
+	versions := schemas.Kinds()
 	key := apiVersion + " " + kind + " "
 	i := 0
-	if !strings.HasPrefix(all, key) {
-		i = strings.Index(all, "\n"+key)
+	if !strings.HasPrefix(versions, key) {
+		i = strings.Index(versions, "\n"+key)
 		if i < 0 {
 			return Kind{}, false
 		}
 		i++
 	}
-	line, _, _ := strings.Cut(all[i+len(key):], "\n")
+	line, _, _ := strings.Cut(versions[i+len(key):], "\n")
 	fields := strings.Fields(line)
 	k := Kind{Namespaced: fields[0] == "Namespaced", component: fields[1]}
 	if len(fields) > 2 {
@@ -149,9 +149,9 @@ func eachBuiltIn(yield func(apiVersion, kind string) bool) {
 	}
 }
 
-// ruleFor returns the rule for what the schema of a component cannot say, or nil if there is
-// none. Rules run wherever the component is used: that of a container holds in a Pod and in the
-// template of a Job.
+// ruleFor returns the rule for what the schema of a component cannot say, or nil if it has no
+// rule. Rules run wherever the component is used: the rule of a container holds in a Pod and in
+// the template of a Job.
 func ruleFor(component string) func(*finding.Value) {
 	for _, rules := range [...]func(string) func(*finding.Value){
 		podRules, containerRules, volumeRules, workloadRules, serviceRules,

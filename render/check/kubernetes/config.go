@@ -15,12 +15,12 @@ import (
 	"github.com/ropewalk/ropewalk/render/check/finding"
 )
 
-// maxConfigSize is how much data a ConfigMap or a Secret may hold, in bytes
+// maxConfigSize limits the data of a ConfigMap or a Secret, in bytes
 // (core/v1 MaxSecretSize).
 const maxConfigSize = 1 << 20
 
 // configRules returns the rule of a component among the rules of ConfigMaps, Secrets and the
-// small kinds of the core group, or nil if it has none.
+// small kinds of the core group, or nil if it has no rule.
 func configRules(component string) func(*finding.Value) {
 	switch component {
 	case "core.v1.ConfigMap":
@@ -51,7 +51,8 @@ func checkConfigKey(a *finding.Value, key string) {
 	}
 	switch {
 	case a.Secret() && filePath.MatchString(key):
-		a.Parent.Fail(finding.RuleName, "the key %q is not made of letters, digits, \"-\", \"_\" and \".\" (at most 253)", key).Hint = "a key has no folders: mount it at such a path by items of the volume"
+		f := a.Parent.Fail(finding.RuleName, "the key %q is not made of letters, digits, \"-\", \"_\" and \".\" (at most 253)", key)
+		f.Hint = "a key has no folders: mount it at such a path by items of the volume"
 	case a.Secret():
 		// The key may be a value that was written in the wrong field.
 		a.Parent.Fail(finding.RuleName, "has a key that is not made of letters, digits, \"-\", \"_\" and \".\" (at most 253)")

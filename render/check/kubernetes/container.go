@@ -16,7 +16,7 @@ import (
 )
 
 // containerRules returns the rule of a component among the rules of containers, or nil if it has
-// none.
+// no rule.
 func containerRules(component string) func(*finding.Value) {
 	switch component {
 	case "core.v1.Container", "core.v1.EphemeralContainer":
@@ -100,19 +100,19 @@ func warnOfUnknownPort(port *finding.Value, ports []string) {
 }
 
 func checkEnvVar(a *finding.Value) {
-	from := a.Field("valueFrom")
-	if !from.Has() {
+	source := a.Field("valueFrom")
+	if !source.Has() {
 		return
 	}
 	if a.Field("value").Text() != "" {
-		from.Fail(finding.RuleExclusive, "must not be set together with value").Hint = "keep one of the two"
+		source.Fail(finding.RuleExclusive, "must not be set together with value").Hint = "keep one of the two"
 	}
-	switch checkOneOf(from, "source", "fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef") {
+	switch checkOneOf(source, "source", "fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef") {
 	case "fieldRef":
-		checkFieldPath(from.In("fieldRef", "fieldPath"), "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName",
+		checkFieldPath(source.In("fieldRef", "fieldPath"), "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName",
 			"spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs")
 	case "resourceFieldRef":
-		checkResourceField(from.In("resourceFieldRef", "resource"))
+		checkResourceField(source.In("resourceFieldRef", "resource"))
 	}
 }
 
@@ -137,8 +137,9 @@ func checkFieldPath(a *finding.Value, paths ...string) {
 	if t == "" {
 		return
 	}
-	a.Fail(finding.RuleEnum, "expected %s, or a label or annotation such as \"metadata.labels['app']\", found %s", finding.OneOf(paths), a.Show()).Hint =
-		object.DidYouMean(t, paths)
+	const format = "expected %s, or a label or annotation such as \"metadata.labels['app']\", found %s"
+	f := a.Fail(finding.RuleEnum, format, finding.OneOf(paths), a.Show())
+	f.Hint = object.DidYouMean(t, paths)
 }
 
 // checkResourceField requires a resource such as limits.cpu.
@@ -151,7 +152,8 @@ func checkResourceField(a *finding.Value) {
 		ok = false
 	}
 	if !ok && a.Text() != "" {
-		a.Fail(finding.RuleEnum, "expected \"limits\" or \"requests\" of \"cpu\", \"memory\" or \"ephemeral-storage\", such as \"limits.cpu\", found %s", a.Show())
+		const form = "\"limits\" or \"requests\" of \"cpu\", \"memory\" or \"ephemeral-storage\", such as \"limits.cpu\""
+		a.Fail(finding.RuleEnum, "expected %s, found %s", form, a.Show())
 	}
 }
 
@@ -208,12 +210,13 @@ func checkResourceName(a *finding.Value, name string) {
 			a.Fail(finding.RuleFormat, "expected a whole number, found %s", a.Show())
 		}
 	default:
-		a.Fail(finding.RuleName, "is not a resource of a container: expected \"cpu\", \"memory\", \"ephemeral-storage\", \"hugepages-…\" or an extended resource such as \"example.com/gpu\"").Hint =
-			object.DidYouMean(name, []string{"cpu", "memory", "ephemeral-storage"})
+		f := a.Fail(finding.RuleName, "is not a resource of a container: expected \"cpu\", \"memory\", \"ephemeral-storage\", "+
+			"\"hugepages-…\" or an extended resource such as \"example.com/gpu\"")
+		f.Hint = object.DidYouMean(name, []string{"cpu", "memory", "ephemeral-storage"})
 	}
 }
 
-// amountOf returns the quantity at a, and false if it is none.
+// amountOf returns the quantity at a, and reports whether a holds a quantity.
 func amountOf(a *finding.Value) (resource.Quantity, bool) {
 	switch v := a.Raw.(type) {
 	case nil:

@@ -21,8 +21,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/check/finding"
 )
 
-// scope is what a CEL expression may name, beside object, oldObject, request and
-// namespaceObject.
+// scope says which variables a CEL expression may name, beside object, oldObject, request
+// and namespaceObject.
 type scope struct{ params, authorizer bool }
 
 // expressions compiles CEL in the environments of the API server. The sources are the
@@ -36,7 +36,7 @@ type expressions struct {
 	device  *cel.Env
 }
 
-// rule returns the check of the expressions of a component, or nil if it holds none.
+// rule returns the check of the expressions of a component, or nil if it holds no expressions.
 func (e *expressions) rule(component string) func(*finding.Value) {
 	dot := strings.LastIndexByte(component, '.') + 1
 	api, kind := component[:dot], component[dot:]
@@ -52,12 +52,12 @@ func (e *expressions) rule(component string) func(*finding.Value) {
 }
 
 // checkConditions judges matchConditions, which see no variables.
-func (e *expressions) checkConditions(a *finding.Value, in scope) {
+func (e *expressions) checkConditions(a *finding.Value, names scope) {
 	list := a.Field("matchConditions").Items()
 	if len(list) == 0 {
 		return
 	}
-	env := e.envSet(in).NewExpressionsEnv()
+	env := e.envSet(names).NewExpressionsEnv()
 	for _, c := range list {
 		compile(env, c.Field("expression"), "bool")
 	}
@@ -65,12 +65,12 @@ func (e *expressions) checkConditions(a *finding.Value, in scope) {
 
 // checkPolicy judges a ValidatingAdmissionPolicy or a MutatingAdmissionPolicy.
 func (e *expressions) checkPolicy(a *finding.Value) {
-	in := scope{params: a.Field("paramKind").Has(), authorizer: true}
-	e.checkConditions(a, in)
+	names := scope{params: a.Field("paramKind").Has(), authorizer: true}
+	e.checkConditions(a, names)
 
 	// Variables are fields of an object that grows while they are compiled.
 	variables := apiservercel.NewObjectType("kubernetes.variables", map[string]*apiservercel.DeclField{})
-	with := func(s scope) *environment.EnvSet {
+	environmentOf := func(s scope) *environment.EnvSet {
 		if a.Field("variables").Size() == 0 && a.Root().Kind() == "ValidatingAdmissionPolicy" {
 			return e.envSet(s)
 		}
@@ -78,7 +78,7 @@ func (e *expressions) checkPolicy(a *finding.Value) {
 	}
 
 	// Expressions may use the variables that are declared before them.
-	set := with(in)
+	set := environmentOf(names)
 	env := set.NewExpressionsEnv()
 	for _, v := range a.Field("variables").Items() {
 		t := compile(env, v.Field("expression"))
@@ -88,7 +88,7 @@ func (e *expressions) checkPolicy(a *finding.Value) {
 	}
 
 	// Messages see no authorizer, and patches know the types of objects.
-	messages := sync.OnceValue(func() *cel.Env { return with(scope{params: in.params}).NewExpressionsEnv() })
+	messages := sync.OnceValue(func() *cel.Env { return environmentOf(scope{params: names.params}).NewExpressionsEnv() })
 	patches := sync.OnceValue(func() *cel.Env {
 		types := common.ResolverEnvOption(&mutation.DynamicTypeResolver{})
 		return extend(set, nil, types, environment.UnversionedLib(library.JSONPatch)).NewExpressionsEnv()
@@ -111,7 +111,7 @@ func (e *expressions) checkPolicy(a *finding.Value) {
 }
 
 // compile reports what is wrong with an expression. The result must be of one of types, or of any
-// type if there are none. It returns the type, or nil if the expression does not compile.
+// type without types. It returns the type, or nil if the expression does not compile.
 func compile(env *cel.Env, a *finding.Value, types ...string) *cel.Type {
 	text := a.Text()
 	if strings.TrimSpace(text) == "" || env == nil {
@@ -134,20 +134,20 @@ func compile(env *cel.Env, a *finding.Value, types ...string) *cel.Type {
 
 // declared returns a type of CEL as the server declares a variable of it.
 func declared(t *cel.Type) *apiservercel.DeclType {
-	for _, known := range []*apiservercel.DeclType{
+	for _, declType := range []*apiservercel.DeclType{
 		apiservercel.AnyType, apiservercel.BoolType, apiservercel.BytesType, apiservercel.DoubleType, apiservercel.DurationType,
 		apiservercel.IntType, apiservercel.NullType, apiservercel.StringType, apiservercel.TimestampType, apiservercel.UintType,
 	} {
-		if t != nil && known.CelType() == t {
-			return known
+		if t != nil && declType.CelType() == t {
+			return declType
 		}
 	}
 	return apiservercel.DynType
 }
 
 // envSet returns the environment of admission for a scope.
-func (e *expressions) envSet(in scope) *environment.EnvSet {
-	if set, ok := e.envs.Load(in); ok {
+func (e *expressions) envSet(names scope) *environment.EnvSet {
+	if set, ok := e.envs.Load(names); ok {
 		return set.(*environment.EnvSet)
 	}
 	request, namespace := admissionRequest(), namespaceObject()
@@ -155,14 +155,16 @@ func (e *expressions) envSet(in scope) *environment.EnvSet {
 		cel.Variable("object", cel.DynType), cel.Variable("oldObject", cel.DynType),
 		cel.Variable("request", request.CelType()), cel.Variable("namespaceObject", namespace.CelType()),
 	}
-	if in.params {
+	if names.params {
 		vars = append(vars, cel.Variable("params", cel.DynType))
 	}
-	if in.authorizer {
-		vars = append(vars, cel.Variable("authorizer", library.AuthorizerType), cel.Variable("authorizer.requestResource", library.ResourceCheckType))
+	if names.authorizer {
+		vars = append(vars,
+			cel.Variable("authorizer", library.AuthorizerType),
+			cel.Variable("authorizer.requestResource", library.ResourceCheckType))
 	}
 	base := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
-	set, _ := e.envs.LoadOrStore(in, extend(base, []*apiservercel.DeclType{request, namespace}, vars...))
+	set, _ := e.envs.LoadOrStore(names, extend(base, []*apiservercel.DeclType{request, namespace}, vars...))
 	return set.(*environment.EnvSet)
 }
 
@@ -176,10 +178,13 @@ func (e *expressions) deviceEnv() *cel.Env {
 			"driver": apiservercel.StringType, "allowMultipleAllocations": apiservercel.BoolType,
 			"attributes": perDomain(apiservercel.DynType), "capacity": perDomain(apiservercel.QuantityDeclType),
 		})
-		e.device = extend(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()), []*apiservercel.DeclType{device},
-			cel.Variable("device", device.CelType()), ext.Bindings(ext.BindingsVersion(0)),
-			// Of the feature gate DRAListTypeAttributes.
-			cel.Function("includes", cel.MemberOverload("dra_includes_dyn_dyn", []*cel.Type{cel.DynType, cel.DynType}, cel.BoolType))).NewExpressionsEnv()
+
+		// The function includes is of the feature gate DRAListTypeAttributes.
+		includes := cel.MemberOverload("dra_includes_dyn_dyn", []*cel.Type{cel.DynType, cel.DynType}, cel.BoolType)
+		base := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
+		set := extend(base, []*apiservercel.DeclType{device},
+			cel.Variable("device", device.CelType()), ext.Bindings(ext.BindingsVersion(0)), cel.Function("includes", includes))
+		e.device = set.NewExpressionsEnv()
 	})
 	return e.device
 }

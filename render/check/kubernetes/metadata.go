@@ -9,7 +9,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/check/finding"
 )
 
-// maxAnnotations is how large the annotations of an object may be together,
+// maxAnnotations limits the size of all annotations of an object together,
 // in bytes (apimachinery, TotalAnnotationSizeLimitB).
 const maxAnnotations = 256 << 10
 

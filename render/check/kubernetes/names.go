@@ -107,14 +107,16 @@ func valueCheck(name string) func(*finding.Value) {
 // Subdomain requires a DNS-1123 Subdomain, the form of most names.
 func Subdomain(a *finding.Value) {
 	if t := a.Text(); t != "" && len(validation.IsDNS1123Subdomain(t)) > 0 {
-		a.Fail(finding.RuleName, "expected lower-case letters, digits, \"-\" and \".\" (at most 253, beginning and ending with a letter or digit), found %s", a.Show())
+		const form = "lower-case letters, digits, \"-\" and \".\" (at most 253, beginning and ending with a letter or digit)"
+		a.Fail(finding.RuleName, "expected %s, found %s", form, a.Show())
 	}
 }
 
 // checkLabel requires a DNS-1123 label, the form of names that become host names.
 func checkLabel(a *finding.Value) {
 	if t := a.Text(); t != "" && len(validation.IsDNS1123Label(t)) > 0 {
-		a.Fail(finding.RuleName, "expected lower-case letters, digits and \"-\" (at most 63, beginning and ending with a letter or digit), found %s", a.Show())
+		const form = "lower-case letters, digits and \"-\" (at most 63, beginning and ending with a letter or digit)"
+		a.Fail(finding.RuleName, "expected %s, found %s", form, a.Show())
 	}
 }
 
@@ -144,7 +146,7 @@ func checkPort(a *finding.Value) {
 	}
 }
 
-// checkPortOrName requires a port number or the name of one.
+// checkPortOrName requires a port number or the name of a port.
 func checkPortOrName(a *finding.Value) {
 	checkPort(a)
 	if t, ok := a.Raw.(string); ok {
@@ -163,7 +165,8 @@ func checkQualifiedName(a *finding.Value, text string) {
 	if text != "" && len(content.IsLabelKey(text)) == 0 {
 		return
 	}
-	a.Fail(finding.RuleName, "expected a key such as \"app\" or \"example.com/app\" (at most 63 letters, digits, \"-\", \"_\" and \".\" after the slash), found %s", finding.Describe(text, a.Secret()))
+	const form = "a key such as \"app\" or \"example.com/app\" (at most 63 letters, digits, \"-\", \"_\" and \".\" after the slash)"
+	a.Fail(finding.RuleName, "expected %s, found %s", form, finding.Describe(text, a.Secret()))
 }
 
 // checkLabels checks a map of labels.
@@ -178,7 +181,8 @@ func checkLabels(a *finding.Value) {
 // checkLabelValue requires the value of a label.
 func checkLabelValue(a *finding.Value) {
 	if t := a.Text(); len(content.IsLabelValue(t)) > 0 {
-		f := a.Fail(finding.RuleName, "expected at most 63 letters, digits, \"-\", \"_\" and \".\" (beginning and ending with a letter or digit), found %s", a.Show())
+		const form = "at most 63 letters, digits, \"-\", \"_\" and \".\" (beginning and ending with a letter or digit)"
+		f := a.Fail(finding.RuleName, "expected %s, found %s", form, a.Show())
 		if len(t) > 63 {
 			f.Hint = "put long texts into an annotation"
 		}
@@ -288,7 +292,7 @@ func checkNotNegative(a *finding.Value) {
 }
 
 // checkNumberOrPercent requires a number of things or a share such as 25%, and
-// returns whether it is nothing.
+// reports whether it is zero.
 func checkNumberOrPercent(a *finding.Value) (zero bool) {
 	switch v := a.Raw.(type) {
 	case int64:
@@ -308,7 +312,7 @@ func checkNumberOrPercent(a *finding.Value) (zero bool) {
 	return false
 }
 
-// percent returns the share, or -1 if it is none.
+// percent returns the share, or -1 for any other value.
 func percent(a *finding.Value) int {
 	n, ok := strings.CutSuffix(a.Text(), "%")
 	if i, err := strconv.Atoi(n); ok && err == nil {
@@ -336,27 +340,27 @@ func refuseParent(a *finding.Value) {
 	}
 }
 
-// checkOneOf requires exactly one of the members of a map, and returns it. The argument what is
+// checkOneOf requires exactly one of the members of a map, and returns its name. The argument noun is
 // the word for all of them in messages.
-func checkOneOf(a *finding.Value, what string, names ...string) string {
-	var found []string
+func checkOneOf(a *finding.Value, noun string, names ...string) string {
+	var present []string
 	for _, n := range names {
 		if a.Field(n).Has() {
-			found = append(found, n)
+			present = append(present, n)
 		}
 	}
-	switch len(found) {
+	switch len(present) {
 	case 0:
 		shown := names
 		if len(shown) > 6 {
-			a.Fail(finding.RuleExclusive, "needs one %s", what)
+			a.Fail(finding.RuleExclusive, "needs one %s", noun)
 			return ""
 		}
-		a.Fail(finding.RuleExclusive, "needs one %s: %s", what, finding.Join(shown))
+		a.Fail(finding.RuleExclusive, "needs one %s: %s", noun, finding.Join(shown))
 	case 1:
-		return found[0]
+		return present[0]
 	default:
-		a.Fail(finding.RuleExclusive, "has more than one %s: %s", what, strings.Join(found, ", ")).Hint = "keep one"
+		a.Fail(finding.RuleExclusive, "has more than one %s: %s", noun, strings.Join(present, ", ")).Hint = "keep one"
 	}
 	return ""
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // networkRules returns the rule of a component among the rules of Ingress and NetworkPolicy, or
-// nil if it has none. The source is k8s.io/kubernetes, pkg/apis/networking/validation.
+// nil if it has no rule. The source is k8s.io/kubernetes, pkg/apis/networking/validation.
 func networkRules(component string) func(*finding.Value) {
 	switch component {
 	case "networking.v1.IngressSpec":
@@ -124,7 +124,9 @@ func checkIngressService(a *finding.Value) {
 
 func checkIngressClass(a *finding.Value) {
 	c := a.Field("controller")
-	if domain, path, ok := strings.Cut(c.Text(), "/"); c.Text() != "" && (!ok || path == "" || len(validation.IsDNS1123Subdomain(domain)) > 0) {
+	domain, path, ok := strings.Cut(c.Text(), "/")
+	wellFormed := ok && path != "" && len(validation.IsDNS1123Subdomain(domain)) == 0
+	if c.Text() != "" && !wellFormed {
 		c.Fail(finding.RuleFormat, "expected a domain with a path such as \"example.com/ingress\", found %s", c.Show())
 	}
 	if p := a.Field("parameters"); p.Has() {
@@ -195,7 +197,8 @@ func checkIPBlock(a *finding.Value) {
 	block, ok := checkCIDR(a.Field("cidr"))
 	for _, e := range a.Field("except").Items() {
 		except, good := checkCIDR(e)
-		if ok && good && (!block.Contains(except.Addr()) || except.Bits() <= block.Bits()) {
+		inside := block.Contains(except.Addr()) && except.Bits() > block.Bits()
+		if ok && good && !inside {
 			e.Fail(finding.RuleRange, "expected a smaller network inside %s, found %s", a.Field("cidr").Show(), e.Show())
 		}
 	}

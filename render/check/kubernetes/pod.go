@@ -13,7 +13,7 @@ import (
 )
 
 // podRules returns the rule of a component among the rules of pods and what only they consist of,
-// or nil if it has none. The source of all of them is k8s.io/kubernetes,
+// or nil if it has no rule. The source of all of them is k8s.io/kubernetes,
 // pkg/apis/core/validation.
 func podRules(component string) func(*finding.Value) {
 	switch component {
@@ -68,13 +68,13 @@ func checkUniqueNames(containers []*finding.Value) {
 		if name.Text() == "" {
 			continue
 		}
-		first, dup := seen[name.Text()]
+		earlier, dup := seen[name.Text()]
 		switch {
 		case !dup:
 			seen[name.Text()] = c
-		case first.Parent.Step != c.Parent.Step:
+		case earlier.Parent.Step != c.Parent.Step:
 			// Within one list the schema reports it.
-			name.Fail(finding.RuleUnique, "is the name of %s as well", first.Path())
+			name.Fail(finding.RuleUnique, "is the name of %s as well", earlier.Path())
 		}
 	}
 }
@@ -82,14 +82,14 @@ func checkUniqueNames(containers []*finding.Value) {
 // checkMounts reports which mounts name no volume of the pod.
 func checkMounts(a *finding.Value, containers []*finding.Value) {
 	volumes := map[string]*finding.Value{}
-	var known []string
+	var volumeNames []string
 	for _, v := range a.Field("volumes").Items() {
 		volumes[v.Field("name").Text()] = v
-		known = append(known, v.Field("name").Text())
+		volumeNames = append(volumeNames, v.Field("name").Text())
 	}
 	for _, name := range claimTemplates(a) {
 		volumes[name] = nil
-		known = append(known, name)
+		volumeNames = append(volumeNames, name)
 	}
 	for _, c := range containers {
 		for _, list := range [...]string{"volumeMounts", "volumeDevices"} {
@@ -98,9 +98,10 @@ func checkMounts(a *finding.Value, containers []*finding.Value) {
 				volume, ok := volumes[name.Text()]
 				if !ok && name.Text() != "" {
 					f := name.Fail(finding.RuleReference, "does not name a volume of the pod: %s", name.Show())
-					f.Hint = knownNames(name.Text(), known, "volumes")
+					f.Hint = knownNames(name.Text(), volumeNames, "volumes")
 				}
-				if list == "volumeDevices" && volume != nil && !volume.Field("persistentVolumeClaim").Has() && !volume.Field("ephemeral").Has() {
+				isClaim := volume == nil || volume.Field("persistentVolumeClaim").Has() || volume.Field("ephemeral").Has()
+				if list == "volumeDevices" && !isClaim {
 					name.Fail(finding.RuleReference, "names a volume that is not a claim: %s", name.Show())
 				}
 			}
@@ -108,16 +109,16 @@ func checkMounts(a *finding.Value, containers []*finding.Value) {
 	}
 }
 
-// knownNames returns the hint for a name that names nothing. The argument what names the things
-// that the name is searched among.
-func knownNames(name string, known []string, what string) string {
-	switch hint := object.DidYouMean(name, known); {
+// knownNames returns the hint for a name that is not among names. The argument noun is the word for
+// the named things, in the plural.
+func knownNames(name string, names []string, noun string) string {
+	switch hint := object.DidYouMean(name, names); {
 	case hint != "":
 		return hint
-	case len(known) == 0:
-		return "there are no " + what
+	case len(names) == 0:
+		return "there are no " + noun
 	default:
-		return what + ": " + strings.Join(known, ", ")
+		return noun + ": " + strings.Join(names, ", ")
 	}
 }
 
@@ -243,7 +244,7 @@ func checkTopologySpread(a *finding.Value) {
 	}
 }
 
-// checkOptionalKey checks a key as checkQualifiedName does, if there is one.
+// checkOptionalKey checks a key as checkQualifiedName does, unless it is empty.
 func checkOptionalKey(a *finding.Value) {
 	if t := a.Text(); t != "" {
 		checkQualifiedName(a, t)

@@ -11,7 +11,7 @@ import (
 )
 
 // policyRules returns the rule of a component among the rules of scaling, disruption and
-// priority, or nil if it has none. The sources are the validation packages of autoscaling, policy
+// priority, or nil if it has no rule. The sources are the validation packages of autoscaling, policy
 // and scheduling in k8s.io/kubernetes, pkg/apis.
 func policyRules(component string) func(*finding.Value) {
 	switch component {
@@ -29,7 +29,9 @@ func policyRules(component string) func(*finding.Value) {
 		return func(a *finding.Value) {
 			version := a.Field("apiVersion")
 			group, _, ok := strings.Cut(version.Text(), "/")
-			if a.Step.Name == "scaleTargetRef" && a.Field("kind").Text() != "ReplicationController" && (!ok || group == "") {
+			hasGroup := ok && group != ""
+			isTarget := a.Step.Name == "scaleTargetRef" && a.Field("kind").Text() != "ReplicationController"
+			if isTarget && !hasGroup {
 				version.Fail(finding.RuleFormat, "expected a group and a version such as \"apps/v1\", found %s", version.Show())
 			}
 		}
@@ -50,11 +52,13 @@ func checkAutoscaler(a *finding.Value) {
 	if ok && low == 0 {
 		isOutside := func(m *finding.Value) bool { return m.Field("object").Has() || m.Field("external").Has() }
 		if metrics := a.Field("metrics"); a.Root().Version() != "v1" && !slices.ContainsFunc(metrics.Items(), isOutside) {
-			metrics.Fail(finding.RuleRequired, "needs a metric of type \"Object\" or \"External\" where minReplicas is 0: without pods no other has a value")
+			const message = "needs a metric of type \"Object\" or \"External\" where minReplicas is 0: without pods no other has a value"
+			metrics.Fail(finding.RuleRequired, message)
 		}
 		least.Warn(finding.RuleRange, "0 is taken only where the cluster has the feature gate HPAScaleToZero, which is off by default")
 	}
-	if ok && bounded && high > 0 && low > high {
+	bothSet := ok && bounded && high > 0
+	if bothSet && low > high {
 		least.Fail(finding.RuleRange, "expected at most maxReplicas, which is %d, found %d", high, low)
 	}
 }
@@ -66,7 +70,7 @@ func checkMetric(a *finding.Value) {
 		return
 	}
 
-	// The name of the source is that of the type in lower case.
+	// The name of the source is the type with a small first letter.
 	want := strings.ToLower(kind[:1]) + kind[1:]
 	for _, n := range [...]string{"containerResource", "external", "object", "pods", "resource"} {
 		source := a.Field(n)

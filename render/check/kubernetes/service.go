@@ -11,7 +11,7 @@ import (
 )
 
 // serviceRules returns the rule of a component among the rules of Services, or nil if it has
-// none. The source is k8s.io/kubernetes, pkg/apis/core/validation.
+// no rule. The source is k8s.io/kubernetes, pkg/apis/core/validation.
 func serviceRules(component string) func(*finding.Value) {
 	switch component {
 	case "core.v1.ServiceSpec":
@@ -104,7 +104,11 @@ func checkServiceAddresses(a *finding.Value) {
 		checkIP(c)
 	}
 	for _, e := range a.Field("externalIPs").Items() {
-		if addr, err := netip.ParseAddr(e.Text()); err == nil && (addr.IsUnspecified() || addr.IsLoopback() || addr.IsLinkLocalUnicast() || addr.IsMulticast()) {
+		addr, err := netip.ParseAddr(e.Text())
+		if err != nil {
+			continue
+		}
+		if addr.IsUnspecified() || addr.IsLoopback() || addr.IsLinkLocalUnicast() || addr.IsMulticast() {
 			e.Fail(finding.RuleFormat, "expected an address that other hosts can reach, found %s", e.Show())
 		}
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // storageRules returns the rule of a component among the rules of claims, volumes and classes, or
-// nil if it has none. The sources are the validation packages of core and storage in
+// nil if it has no rule. The sources are the validation packages of core and storage in
 // k8s.io/kubernetes.
 func storageRules(component string) func(*finding.Value) {
 	switch component {

@@ -47,10 +47,10 @@ func Unserved(a *finding.Value) bool {
 	group := a.Root().Group()
 
 	// Collect where the kind is served, and what the group serves.
-	var all, inGroup, elsewhere, versions []string
+	var kinds, inGroup, elsewhere, versions []string
 	builtIn := group == "extensions"
 	for v, k := range eachBuiltIn {
-		all = append(all, k)
+		kinds = append(kinds, k)
 		g, _, ok := strings.Cut(v, "/")
 		if !ok {
 			g = ""
@@ -86,7 +86,7 @@ func Unserved(a *finding.Value) bool {
 		version.Fail(finding.RuleAPIVersion, "%s has no kind %s", finding.Quote(apiVersion), kind).Hint = "use " + newest(elsewhere)
 	case builtIn:
 		a.Field("kind").Fail(finding.RuleKind, "%s has no kind %s", finding.Quote(apiVersion), finding.Quote(kind)).Hint =
-			cmp.Or(object.DidYouMean(kind, inGroup), object.DidYouMean(kind, all))
+			cmp.Or(object.DidYouMean(kind, inGroup), object.DidYouMean(kind, kinds))
 	default:
 		return false
 	}
@@ -100,7 +100,7 @@ func isCustomGroup(group string) bool {
 }
 
 // Near returns the newest version of a built-in group that serves kind and whose name is close to
-// group. It returns "" if there is none.
+// group. It returns "" if there is no such group.
 func Near(group, kind string) string {
 	const slips = 3
 	var near []string
@@ -115,7 +115,7 @@ func Near(group, kind string) string {
 	return newest(near)
 }
 
-// newest returns the last of versions that is stable, or the first one if none is.
+// newest returns the last of versions that is stable, or the first version if none of them is.
 func newest(versions []string) string {
 	for _, v := range slices.Backward(versions) {
 		if !schemas.Preview(v) {

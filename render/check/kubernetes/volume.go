@@ -10,7 +10,7 @@ import (
 )
 
 // volumeRules returns the rule of a component among the rules of the volumes of a pod, or nil if
-// it has none.
+// it has no rule.
 func volumeRules(component string) func(*finding.Value) {
 	switch component {
 	case "core.v1.Volume":
@@ -34,7 +34,8 @@ func checkVolume(a *finding.Value) {
 	switch len(sources) {
 	case 0:
 		// The server takes it for an emptyDir.
-		a.Warn(finding.RuleExclusive, "has no source, so that it is an emptyDir").Hint = "such as emptyDir, configMap, secret, persistentVolumeClaim or projected"
+		f := a.Warn(finding.RuleExclusive, "has no source, so that it is an emptyDir")
+		f.Hint = "such as emptyDir, configMap, secret, persistentVolumeClaim or projected"
 		return
 	case 1:
 	default:

@@ -25,7 +25,7 @@ func (c *Components) Check(a *finding.Value, k Kind) { c.check(a, &schema{Ref: k
 // ObjectMeta judges metadata by its schema.
 func (c *Components) ObjectMeta(a *finding.Value) { c.check(a, &schema{Ref: "meta.v1.ObjectMeta"}) }
 
-// EmbeddedMeta judges the metadata of a resource that is a part of another one.
+// EmbeddedMeta judges the metadata of a resource that is a part of another resource.
 func (c *Components) EmbeddedMeta(a *finding.Value) {
 	c.ObjectMeta(a)
 	checkPathSegment(a.Field("name"))
@@ -72,8 +72,8 @@ func (c *Components) check(a *finding.Value, s *schema) {
 	}
 }
 
-// checkSpecial checks the components whose form in JSON is not that of their schema. It returns
-// false for all others.
+// checkSpecial checks the components whose form in JSON differs from their schema. It reports whether
+// s is such a component.
 func checkSpecial(a *finding.Value, s *schema) bool {
 	switch s.name {
 	case "":
@@ -206,8 +206,8 @@ func reportSince(a *finding.Value, name string) {
 
 const sinceHint = "leave it out for clusters of that version"
 
-// reportAbsent reports which members are missing: those that the schema requires, and
-// those that the server adds empty where they are absent and then refuses.
+// reportAbsent reports which members are missing: members that the schema requires, and
+// members that the server adds empty where they are absent and then refuses.
 func (c *Components) reportAbsent(a *finding.Value, s *schema, m map[string]any) {
 	for _, name := range s.structs {
 		if m[name] == nil && !c.emptyIsFine(s.Properties[name]) {
@@ -236,18 +236,18 @@ func (c *Components) reportAbsent(a *finding.Value, s *schema, m map[string]any)
 // emptyIsFine reports whether an empty object of the component that s refers
 // to is good.
 func (c *Components) emptyIsFine(s *schema) bool {
-	known := &c.empty
-	if fine, ok := known.Load(s.Ref); ok {
+	verdicts := &c.empty
+	if fine, ok := verdicts.Load(s.Ref); ok {
 		return fine.(bool)
 	}
 	probe := &finding.Report{Root: object.Object{}}
 	c.check(finding.NewValue(probe).Field("").WithRaw(map[string]any{}), &schema{Ref: s.Ref})
 	fine := !slices.ContainsFunc(probe.Findings, func(f finding.Finding) bool { return f.Severity == object.SeverityError })
-	known.Store(s.Ref, fine)
+	verdicts.Store(s.Ref, fine)
 	return fine
 }
 
-// applyRule runs the rule of the component, if there is one.
+// applyRule runs the rule of the component, if it has a rule.
 func (c *Components) applyRule(a *finding.Value, s *schema) {
 	if s.rule != nil {
 		s.rule(a)
@@ -257,14 +257,14 @@ func (c *Components) applyRule(a *finding.Value, s *schema) {
 // reportUnknown reports a field that does not exist, and which one was probably meant.
 func (c *Components) reportUnknown(a *finding.Value, name string, s *schema) {
 	f := a.Field(name).Fail(finding.RuleUnknownField, "is not a known field")
-	known := make([]string, 0, len(s.Properties))
+	knownFields := make([]string, 0, len(s.Properties))
 	for _, n := range object.SortedKeys(s.Properties) {
 		if _, taken := a.Raw.(map[string]any)[n]; !taken {
-			known = append(known, n)
+			knownFields = append(knownFields, n)
 		}
 	}
-	f.Hint = object.DidYouMean(name, known)
-	if f.Hint == "" && len(known) > 0 && len(known) <= 8 {
+	f.Hint = object.DidYouMean(name, knownFields)
+	if f.Hint == "" && len(knownFields) > 0 && len(knownFields) <= 8 {
 		f.Hint = "known fields: " + strings.Join(object.SortedKeys(s.Properties), ", ")
 	}
 }
@@ -278,7 +278,7 @@ func (c *Components) checkArray(a *finding.Value, s *schema) {
 	items := a.Items()
 	for _, item := range items {
 		if item.Raw == nil && s.Items != nil {
-			// A null item decodes to an empty one, and that lacks what is required.
+			// A null item decodes to an empty item, which lacks what is required.
 			item.Raw = emptyItem(c, s.Items)
 		}
 		c.check(item, s.Items)
@@ -316,7 +316,7 @@ func checkUniqueKeys(items []*finding.Value, keys []string) {
 		complete := true
 		for _, k := range keys {
 			v := item.Field(k)
-			// The defaults of keys: protocol is TCP, an address has none.
+			// The defaults of keys: protocol is TCP, an address has no default.
 			if (v.Raw == nil || v.Raw == "") && k == "protocol" {
 				v.Raw = "TCP"
 			}
@@ -364,7 +364,8 @@ func (c *Components) checkText(a *finding.Value, s *schema, enum []string) {
 			a.Fail(finding.RuleFormat, "is not base64").Hint = "encode the value, or use stringData where the kind has it"
 		}
 	}
-	if len(enum) > 0 && (t != "" || a.Step.IsIndex) && !slices.Contains(enum, t) {
+	given := t != "" || a.Step.IsIndex
+	if given && len(enum) > 0 && !slices.Contains(enum, t) {
 		f := a.Fail(finding.RuleEnum, "expected %s, found %s", finding.OneOf(enum), a.Show())
 		if !a.Secret() {
 			f.Hint = object.DidYouMean(t, enum)

@@ -11,7 +11,7 @@ import (
 )
 
 // workloadRules returns the rule of a component among the rules of what makes pods, or nil if it
-// has none. Their sources are k8s.io/kubernetes, pkg/apis/apps/validation and
+// has no rule. Their sources are k8s.io/kubernetes, pkg/apis/apps/validation and
 // pkg/apis/batch/validation.
 func workloadRules(component string) func(*finding.Value) {
 	switch component {
@@ -62,7 +62,10 @@ func checkDeployment(a *finding.Value) {
 func checkRollingUpdate(a *finding.Value) {
 	surge, unavailable := a.Field("maxSurge"), a.Field("maxUnavailable")
 	none := checkNumberOrPercent(surge)
-	if checkNumberOrPercent(unavailable) && (none || !surge.Has() && a.Root().Kind() == "DaemonSet") {
+	if !surge.Has() && a.Root().Kind() == "DaemonSet" {
+		none = true // A DaemonSet has no surge by default.
+	}
+	if checkNumberOrPercent(unavailable) && none {
 		unavailable.Fail(finding.RuleExclusive, "must not be 0 while maxSurge is 0: no pod could ever be replaced")
 	}
 	if percent(unavailable) > 100 {
@@ -94,7 +97,8 @@ func checkSelector(a *finding.Value) {
 	}
 	want, expressions := selector.Field("matchLabels"), selector.Field("matchExpressions")
 	if want.Size() == 0 && expressions.Size() == 0 {
-		selector.Fail(finding.RuleSelector, "must not be empty: it selects the pods").Hint = "repeat the labels of template.metadata.labels in matchLabels"
+		f := selector.Fail(finding.RuleSelector, "must not be empty: it selects the pods")
+		f.Hint = "repeat the labels of template.metadata.labels in matchLabels"
 		return
 	}
 	for _, key := range want.Names() {
@@ -116,12 +120,12 @@ func checkSelector(a *finding.Value) {
 // matches evaluates one expression of a selector against labels.
 func matches(e, have *finding.Value) bool {
 	h := have.Field(e.Field("key").Text())
-	in := slices.ContainsFunc(e.Field("values").Items(), func(v *finding.Value) bool { return h.Has() && v.Text() == h.Text() })
+	contained := slices.ContainsFunc(e.Field("values").Items(), func(v *finding.Value) bool { return h.Has() && v.Text() == h.Text() })
 	switch e.Field("operator").Text() {
 	case "In":
-		return in
+		return contained
 	case "NotIn":
-		return !in
+		return !contained
 	case "Exists":
 		return h.Has()
 	case "DoesNotExist":
@@ -161,7 +165,9 @@ func checkDaemonSet(a *finding.Value) {
 	if rolling := a.In("updateStrategy", "rollingUpdate"); rolling.Has() {
 		checkRollingUpdate(rolling)
 		surge, unavailable := rolling.Field("maxSurge"), rolling.Field("maxUnavailable")
-		if surge.Has() && !numberOrPercentIsZero(surge) && (!unavailable.Has() || !numberOrPercentIsZero(unavailable)) {
+		surges := surge.Has() && !numberOrPercentIsZero(surge)
+		allAvailable := unavailable.Has() && numberOrPercentIsZero(unavailable)
+		if surges && !allAvailable {
 			surge.Fail(finding.RuleExclusive, "must not be set unless maxUnavailable is 0")
 		}
 		if percent(surge) > 100 {
@@ -172,7 +178,7 @@ func checkDaemonSet(a *finding.Value) {
 
 func numberOrPercentIsZero(a *finding.Value) bool {
 	i, ok := a.Int()
-	return ok && i == 0 || percent(a) == 0
+	return (ok && i == 0) || percent(a) == 0
 }
 
 func checkJob(a *finding.Value) {
@@ -187,7 +193,8 @@ func checkJob(a *finding.Value) {
 	if a.Field("manualSelector").Bool() {
 		checkSelector(a)
 	} else if selector.Has() {
-		selector.Fail(finding.RuleExclusive, "must not be set unless manualSelector is true").Hint = "leave it out: the server makes one that selects the pods of this Job"
+		f := selector.Fail(finding.RuleExclusive, "must not be set unless manualSelector is true")
+		f.Hint = "leave it out: the server makes one that selects the pods of this Job"
 	}
 	if mode := a.Field("completionMode"); mode.Text() == "Indexed" {
 		if !a.Field("completions").Has() {
@@ -221,7 +228,9 @@ func checkFailureRule(a, pod *finding.Value) {
 		name.Fail(finding.RuleReference, "names no container of the pod: %s", name.Show())
 	}
 	for _, v := range codes.Field("values").Items() {
-		if i, ok := v.Int(); (v.Raw == nil || ok && i == 0) && codes.Field("operator").Text() == "In" {
+		i, ok := v.Int()
+		isZero := v.Raw == nil || (ok && i == 0)
+		if isZero && codes.Field("operator").Text() == "In" {
 			v.Fail(finding.RuleRange, "must not be 0 where operator is \"In\": that is success")
 		}
 	}
