@@ -34,7 +34,7 @@ type ruleNode struct {
 	validator *cel.Validator
 }
 
-// rulesOf returns the tree of rules of s, or nil if there are none. The argument root says that s
+// rulesOf returns the tree of rules of s, or nil if s has no rules. The argument root says that s
 // describes a resource.
 func rulesOf(s *structural.Structural, root bool) *ruleNode {
 	if s == nil {
@@ -56,24 +56,25 @@ func rulesOf(s *structural.Structural, root bool) *ruleNode {
 			n.properties[name] = sub
 		}
 	}
-	if n.schema == nil && n.items == nil && n.values == nil && len(n.properties) == 0 {
+	hasParts := n.items != nil || n.values != nil || len(n.properties) > 0
+	if n.schema == nil && !hasParts {
 		return nil
 	}
 	return n
 }
 
 // validate runs the rules that v meets and returns what is left of the budget.
-func (n *ruleNode) validate(ctx context.Context, path *field.Path, v any, budget int64) (out field.ErrorList, left int64) {
+func (n *ruleNode) validate(ctx context.Context, path *field.Path, v any, budget int64) (errs field.ErrorList, remaining int64) {
 	if n == nil || v == nil || budget < 0 {
 		return nil, budget
 	}
 	if n.schema != nil {
 		n.once.Do(func() { n.validator = cel.NewValidator(withOwnRules(n.schema), n.root, celconfig.PerCallLimit) })
-		out, budget = n.validator.Validate(ctx, path, nil, v, nil, budget)
+		errs, budget = n.validator.Validate(ctx, path, nil, v, nil, budget)
 	}
 	descend := func(sub *ruleNode, p *field.Path, part any) {
-		errs, rest := sub.validate(ctx, p, part, budget)
-		out = append(out, errs...)
+		found, rest := sub.validate(ctx, p, part, budget)
+		errs = append(errs, found...)
 		budget = rest
 	}
 	switch v := v.(type) {
@@ -90,12 +91,12 @@ func (n *ruleNode) validate(ctx context.Context, path *field.Path, v any, budget
 			descend(n.items, path.Index(i), item)
 		}
 	}
-	return out, budget
+	return errs, budget
 }
 
 // withOwnRules returns a copy of s in which no part below s has rules.
 func withOwnRules(s *structural.Structural) *structural.Structural {
-	out := s.DeepCopy()
+	copied := s.DeepCopy()
 	(&structural.Visitor{
 		Structural: func(part *structural.Structural) bool {
 			part.XValidations = nil
@@ -105,28 +106,28 @@ func withOwnRules(s *structural.Structural) *structural.Structural {
 			part.XValidations = nil
 			return true
 		},
-	}).Visit(out)
-	out.XValidations, out.ValueValidation = s.XValidations, s.ValueValidation
-	return out
+	}).Visit(copied)
+	copied.XValidations, copied.ValueValidation = s.XValidations, s.ValueValidation
+	return copied
 }
 
 // problems compiles all rules and returns those that are not valid.
-func (n *ruleNode) problems(path *field.Path) (out field.ErrorList) {
+func (n *ruleNode) problems(path *field.Path) (errs field.ErrorList) {
 	if n == nil {
 		return nil
 	}
 	if n.schema != nil {
-		out = n.ownProblems(path.Child("x-kubernetes-validations"))
+		errs = n.ownProblems(path.Child("x-kubernetes-validations"))
 	}
-	out = append(out, n.items.problems(path.Child("items"))...)
-	out = append(out, n.values.problems(path.Child("additionalProperties"))...)
+	errs = append(errs, n.items.problems(path.Child("items"))...)
+	errs = append(errs, n.values.problems(path.Child("additionalProperties"))...)
 	for name, sub := range n.properties {
-		out = append(out, sub.problems(path.Child("properties").Key(name))...)
+		errs = append(errs, sub.problems(path.Child("properties").Key(name))...)
 	}
-	return out
+	return errs
 }
 
-func (n *ruleNode) ownProblems(path *field.Path) (out field.ErrorList) {
+func (n *ruleNode) ownProblems(path *field.Path) (errs field.ErrorList) {
 	env := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
 	results, err := cel.Compile(n.schema, model.SchemaDeclType(n.schema, n.root), celconfig.PerCallLimit, env, cel.NewExpressionsEnvLoader())
 	if err != nil {
@@ -137,9 +138,10 @@ func (n *ruleNode) ownProblems(path *field.Path) (out field.ErrorList) {
 	for i, r := range results {
 		for name, problem := range map[string]*apiservercel.Error{"rule": r.Error, "messageExpression": r.MessageExpressionError} {
 			if problem != nil {
-				out = append(out, field.Invalid(path.Index(i).Child(name), "", "is not a valid CEL expression: "+printable.OneLine(expecting.ReplaceAllString(problem.Detail, ""))))
+				detail := printable.OneLine(expecting.ReplaceAllString(problem.Detail, ""))
+				errs = append(errs, field.Invalid(path.Index(i).Child(name), "", "is not a valid CEL expression: "+detail))
 			}
 		}
 	}
-	return out
+	return errs
 }

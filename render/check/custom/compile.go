@@ -32,7 +32,7 @@ type compiled struct {
 	findings error // what is wrong with the rules and the defaults of the schema
 }
 
-// compileErrors is what is wrong with a schema.
+// compileErrors are the mistakes in a schema.
 type compileErrors field.ErrorList
 
 // Error returns the mistakes in one line.
@@ -117,19 +117,19 @@ func decodeSchema(content []byte) (*apiextensions.JSONSchemaProps, error) {
 }
 
 // unknownTypes returns the types of a schema that JSON does not have.
-func unknownTypes(path *field.Path, s *structural.Structural) (out field.ErrorList) {
+func unknownTypes(path *field.Path, s *structural.Structural) (errs field.ErrorList) {
 	if s == nil {
 		return nil
 	}
 	if known := []string{"array", "boolean", "integer", "number", "object", "string"}; s.Type != "" && !slices.Contains(known, s.Type) {
-		out = append(out, field.NotSupported(path.Child("type"), s.Type, known))
+		errs = append(errs, field.NotSupported(path.Child("type"), s.Type, known))
 	}
-	out = append(out, unknownTypes(path.Child("items"), s.Items)...)
+	errs = append(errs, unknownTypes(path.Child("items"), s.Items)...)
 	if s.AdditionalProperties != nil {
-		out = append(out, unknownTypes(path.Child("additionalProperties"), s.AdditionalProperties.Structural)...)
+		errs = append(errs, unknownTypes(path.Child("additionalProperties"), s.AdditionalProperties.Structural)...)
 	}
 	for name, p := range s.Properties {
-		out = append(out, unknownTypes(path.Child("properties").Key(name), &p)...)
+		errs = append(errs, unknownTypes(path.Child("properties").Key(name), &p)...)
 	}
-	return out
+	return errs
 }

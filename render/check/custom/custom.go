@@ -33,13 +33,16 @@ func (s *Schemas) Check(ctx context.Context, a *finding.Value, d *Definition) {
 	compiled, err := s.compile(d, v)
 	if err != nil {
 		// A definition of the render has findings of its own.
-		a.Field("kind").Fail(finding.RuleDefinition, "cannot be checked: the schema of %s in its CustomResourceDefinition is not valid: %s", o.APIVersion(), printable.OneLine(err.Error()))
+		const format = "cannot be checked: the schema of %s in its CustomResourceDefinition is not valid: %s"
+		a.Field("kind").Fail(finding.RuleDefinition, format, o.APIVersion(), printable.OneLine(err.Error()))
 		return
 	}
+
 	// The metadata has the same form in every kind.
 	s.Components.ObjectMeta(a.Field("metadata"))
 	content := o.Clone()
-	unknown := pruning.PruneWithOptions(map[string]any(content), compiled.schema, true, structural.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+	track := structural.UnknownFieldPathOptions{TrackUnknownFieldPaths: true}
+	unknown := pruning.PruneWithOptions(map[string]any(content), compiled.schema, true, track)
 	for _, text := range unknown {
 		reportUnknownField(a, compiled, text)
 	}
@@ -82,10 +85,10 @@ func ruleMessage(p *field.Error) string {
 	return detail
 }
 
-// ofCluster is what else to do about a version that a definition does not serve.
+// ofCluster ends the hint for a version that a definition does not serve.
 const ofCluster = ", or name the CustomResourceDefinition that the cluster has with --crds"
 
-// reportNotServed reports a version that is not served, and names those that are.
+// reportNotServed reports a version that is not served, and names the served versions.
 func reportNotServed(a *finding.Value, d *Definition) {
 	served := d.served()
 	for i, v := range served {
@@ -114,10 +117,10 @@ func reportUnknownField(a *finding.Value, compiled *compiled, text string) {
 	if !ok {
 		return
 	}
-	known := object.SortedKeys(parent.Properties)
-	f.Hint = object.DidYouMean(path[len(path)-1].Name, known)
-	if f.Hint == "" && len(known) > 0 && len(known) <= 8 {
-		f.Hint = "known fields: " + strings.Join(known, ", ")
+	knownFields := object.SortedKeys(parent.Properties)
+	f.Hint = object.DidYouMean(path[len(path)-1].Name, knownFields)
+	if f.Hint == "" && len(knownFields) > 0 && len(knownFields) <= 8 {
+		f.Hint = "known fields: " + strings.Join(knownFields, ", ")
 	}
 }
 
@@ -144,8 +147,8 @@ func schemaAt(s *structural.Structural, path object.Path) (*structural.Structura
 }
 
 // locate reads a path as the libraries write it. They join names by dots, though a name may hold
-// dots itself: what the object has decides. It returns the value at the path, or nil if there is
-// none.
+// dots itself: the fields of the object decide. It returns the value at the path, or nil without a
+// value.
 func locate(v any, text string) (object.Path, any) {
 	var path object.Path
 	for text != "" && text != "<nil>" {
@@ -157,14 +160,16 @@ func locate(v any, text string) (object.Path, any) {
 			text = after
 			if l, isList := v.([]any); isList {
 				if i, err := strconv.Atoi(inside); err == nil {
-					path, v = append(path, object.Index(i)), nil
+					path = append(path, object.Index(i))
+					v = nil
 					if i >= 0 && i < len(l) {
 						v = l[i]
 					}
 					continue
 				}
 			}
-			path, v = append(path, object.Field(inside)), member(v, inside)
+			path = append(path, object.Field(inside))
+			v = member(v, inside)
 			continue
 		}
 
@@ -180,7 +185,9 @@ func locate(v any, text string) (object.Path, any) {
 		if name == "" {
 			break
 		}
-		path, v, text = append(path, object.Field(name)), member(v, name), text[len(name):]
+		path = append(path, object.Field(name))
+		v = member(v, name)
+		text = text[len(name):]
 	}
 	return path, v
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Definition is what checking needs of a CustomResourceDefinition.
+// Definition is the part of a CustomResourceDefinition that checking needs.
 type Definition struct {
 	Group string `json:"group"`
 	Names struct {
@@ -56,7 +56,7 @@ func (d *Definition) ServesStatus(version string) bool {
 	return v != nil && v.Subresources.Status != nil
 }
 
-// version returns the version called name, or nil if there is none.
+// version returns the version called name, or nil if the definition lacks it.
 func (d *Definition) version(name string) *definitionVersion {
 	for _, v := range d.Versions {
 		if v.Name == name {
@@ -154,8 +154,9 @@ func (s *Schemas) CheckDefinition(ctx context.Context, a *finding.Value) {
 
 func checkNames(a, spec *finding.Value) {
 	group, plural := spec.Field("group"), spec.In("names", "plural")
-	if want := plural.Text() + "." + group.Text(); a.In("metadata", "name").Text() != want {
-		a.In("metadata", "name").Fail(finding.RuleDefinition, "expected %q, which is spec.names.plural and spec.group, found %s", want, a.In("metadata", "name").Show())
+	name := a.In("metadata", "name")
+	if want := plural.Text() + "." + group.Text(); name.Text() != want {
+		name.Fail(finding.RuleDefinition, "expected %q, which is spec.names.plural and spec.group, found %s", want, name.Show())
 	}
 	kubernetes.Subdomain(group)
 	if t := group.Text(); t != "" && !strings.Contains(t, ".") {
@@ -247,19 +248,19 @@ func structuralProblem(p *field.Error) string {
 // supported reads the values out of: supported values: "a", "b".
 func supported(detail string) []string {
 	_, text, _ := strings.Cut(detail, "supported values: ")
-	var out []string
+	var values []string
 	for text != "" {
 		text = strings.TrimLeft(text, ", ")
 		quoted := strings.HasPrefix(text, "\"")
 		if !quoted {
 			break
 		}
-		value, rest, ok := strings.Cut(text[1:], "\"")
+		value, after, ok := strings.Cut(text[1:], "\"")
 		if !ok {
 			break
 		}
-		out = append(out, value)
-		text = rest
+		values = append(values, value)
+		text = after
 	}
-	return out
+	return values
 }

@@ -35,13 +35,13 @@ func (s *Schemas) checkEmbedded(a *finding.Value, part *structural.Structural) {
 	}
 }
 
-// checkIdentity judges apiVersion and kind of a resource that is a part of another one.
+// checkIdentity judges apiVersion and kind of a resource that is a part of another resource.
 func checkIdentity(a *finding.Value) {
 	for _, name := range [...]string{"apiVersion", "kind"} {
 		part := a.Field(name)
 		text, isText := part.Raw.(string)
 		switch {
-		case part.Raw == nil || isText && text == "":
+		case part.Raw == nil || part.Raw == "":
 			a.Missing(name)
 		case !isText:
 			part.WrongType("a string")

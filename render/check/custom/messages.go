@@ -25,14 +25,14 @@ import (
 // schemaErrors is the part of a check of one custom resource that words what
 // the libraries of Kubernetes report as this package would.
 type schemaErrors struct {
-	at      *finding.Value
-	schema  *structural.Structural
-	content object.Object // with its defaults
+	resource *finding.Value
+	schema   *structural.Structural
+	content  object.Object // with its defaults
 }
 
 // add adds a finding at a path as the libraries write it.
 func (e schemaErrors) add(path object.Path, rule, message string) *finding.Finding {
-	f := e.at.Fail(rule, "%s", message)
+	f := e.resource.Fail(rule, "%s", message)
 	f.Path = path
 	return f
 }
@@ -95,13 +95,13 @@ func (e schemaErrors) reportMistyped(path object.Path, s *structural.Structural,
 		e.add(path, finding.RuleFormat, "expected a text of the form "+kind+", found "+e.show(value))
 		return
 	}
-	f := e.add(path, finding.RuleSchema, "expected "+expectedType(s, kind)+", found "+finding.Typed(value, e.at.Secret()))
+	f := e.add(path, finding.RuleSchema, "expected "+expectedType(s, kind)+", found "+finding.Typed(value, e.resource.Secret()))
 	if s != nil {
 		f.Hint = finding.TypeHint(s.Type, value)
 	}
 }
 
-// reportEnum reports a value that is not one of the known ones.
+// reportEnum reports a value that is not among the known values.
 func (e schemaErrors) reportEnum(path object.Path, value any, values []any) {
 	texts, shown := []string{}, []string{}
 	for _, v := range values {
@@ -113,7 +113,7 @@ func (e schemaErrors) reportEnum(path object.Path, value any, values []any) {
 		shown = append(shown, string(content))
 	}
 	f := e.add(path, finding.RuleEnum, "expected "+finding.Join(shown)+", found "+e.show(value))
-	if t, ok := value.(string); ok && !e.at.Secret() {
+	if t, ok := value.(string); ok && !e.resource.Secret() {
 		f.Hint = object.DidYouMean(t, texts)
 	}
 }
@@ -150,7 +150,7 @@ func (e schemaErrors) reportDuplicate(p *field.Error) {
 	e.add(path, finding.RuleListType, message)
 }
 
-func (e schemaErrors) show(v any) string { return finding.Describe(v, e.at.Secret()) }
+func (e schemaErrors) show(v any) string { return finding.Describe(v, e.resource.Secret()) }
 
 func size(v any) int { return (&finding.Value{Raw: v}).Size() }
 
@@ -202,8 +202,8 @@ func alternatives(s *structural.Structural, detail string) string {
 	}
 }
 
-// fieldsOf returns the fields that choices require, sorted. It returns none if one of the choices
-// requires nothing.
+// fieldsOf returns the fields that choices require, sorted. It returns nil if a choice requires
+// nothing.
 func fieldsOf(choices []structural.NestedValueValidation) (names []string) {
 	for _, c := range choices {
 		if len(c.Required) == 0 {

@@ -14,13 +14,13 @@ import (
 	"github.com/ropewalk/ropewalk/render/check/schemas"
 )
 
-// maxCompiled is how many compiled schemas a cache keeps. A compiled schema is about
+// maxCompiled limits the compiled schemas that a cache keeps. A compiled schema is about
 // a megabyte; the built-in set has about a hundred.
 const maxCompiled = 384
 
 // Schemas is a cache of parsed and compiled schemas. A process that makes many
-// Checkers gives them one: to compile a large kind and the rules that an object
-// meets takes some milliseconds. It is safe for concurrent use; the zero value is
+// Checkers shares a cache among them: to compile a large kind and the rules that an
+// object meets takes some milliseconds. It is safe for concurrent use; the zero value is
 // ready.
 type Schemas struct {
 	// Components are the schemas of the kinds of Kubernetes, of which every kind
@@ -28,7 +28,7 @@ type Schemas struct {
 	Components kubernetes.Components
 
 	mu       sync.Mutex
-	builtIn  map[string]*Definition // by group/Kind; nil where there is none
+	builtIn  map[string]*Definition // by group/Kind; nil for a kind that the set lacks
 	compiled *lru.Cache[compiledKey, func() (*compiled, error)]
 }
 
@@ -39,7 +39,7 @@ type compiledKey struct {
 	version string
 }
 
-// BuiltIn returns the definition of the built-in set for a kind, or nil if there is none.
+// BuiltIn returns the definition of the built-in set for a kind, or nil if the set lacks the kind.
 func (s *Schemas) BuiltIn(group, kind string) *Definition {
 	key := group + "/" + kind
 	s.mu.Lock()
