@@ -12,7 +12,7 @@ import (
 	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
-// showLimit is how much of a text a message shows, in bytes.
+// showLimit limits the part of a text that a message shows, in bytes.
 const showLimit = 60
 
 // Describe returns a value for a message. With hide, it returns only the type.
@@ -114,13 +114,24 @@ func TypeHint(kind string, v any) string {
 		if kind == "string" {
 			return QuoteIt + strconv.Quote(Describe(v, false))
 		}
-		if f, ok := v.(float64); ok && kind == "integer" && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		f, isFloat := v.(float64)
+		isWhole := isFloat && f == math.Trunc(f) && math.Abs(f) < 1<<53
+		if isWhole && kind == "integer" {
 			return "write " + strconv.FormatInt(int64(f), 10)
 		}
 	case string:
 		_, notInteger := strconv.ParseInt(v, 10, 64)
 		_, notNumber := strconv.ParseFloat(v, 64)
-		if kind == "integer" && notInteger == nil || kind == "number" && notNumber == nil || kind == "boolean" && (v == "true" || v == "false") {
+		fits := false
+		switch kind {
+		case "integer":
+			fits = notInteger == nil
+		case "number":
+			fits = notNumber == nil
+		case "boolean":
+			fits = v == "true" || v == "false"
+		}
+		if fits {
 			return "write it without quotes"
 		}
 	}
@@ -132,7 +143,7 @@ func OneOf(values []string) string {
 	quoted := make([]string, 0, len(values))
 	for _, v := range values {
 		if v == "" && len(values) > 1 {
-			// The empty text is the same as none at all.
+			// The empty text is the same as an absent text.
 			continue
 		}
 		quoted = append(quoted, strconv.Quote(v))

@@ -19,8 +19,8 @@ type Report struct {
 	Findings []Finding
 }
 
-// Value is a position in an object, with what is there. Paths are spelled out
-// only for findings, so that a good object costs none.
+// Value is a position in an object, with its content. Paths are spelled out
+// only for findings, so that a good object costs no paths.
 type Value struct {
 	Report *Report
 	Parent *Value
@@ -66,12 +66,12 @@ func (a *Value) Items() []*Value {
 		return nil
 	}
 	values := make([]Value, len(l))
-	out := make([]*Value, len(l))
+	items := make([]*Value, len(l))
 	for i, v := range l {
 		values[i] = Value{Report: a.Report, Parent: a, Step: object.Index(i), Raw: v}
-		out[i] = &values[i]
+		items[i] = &values[i]
 	}
-	return out
+	return items
 }
 
 // Names returns the names of the members of a map, in order.
@@ -101,7 +101,7 @@ func (a *Value) Present() bool {
 	return ok
 }
 
-// Empty reports whether the value is what a Go decoder would leave unset:
+// Empty reports whether a Go decoder would leave the value unset:
 // nothing, null, "", 0, false, or no members.
 func (a *Value) Empty() bool {
 	switch v := a.Raw.(type) {
@@ -119,19 +119,19 @@ func (a *Value) Empty() bool {
 	return a.Size() == 0
 }
 
-// Text returns the string, or "" if it is none.
+// Text returns the string, or "" for any other value.
 func (a *Value) Text() string {
 	s, _ := a.Raw.(string)
 	return s
 }
 
-// Bool returns the boolean, or false if it is none.
+// Bool returns the boolean, or false for any other value.
 func (a *Value) Bool() bool {
 	b, _ := a.Raw.(bool)
 	return b
 }
 
-// Int returns the integer, and false if it is none.
+// Int returns the integer, and reports whether the value is an integer.
 func (a *Value) Int() (int64, bool) {
 	i, ok := a.Raw.(int64)
 	return i, ok
@@ -147,7 +147,7 @@ func (a *Value) Path() object.Path {
 	return p
 }
 
-// Fail adds an error; the result is valid until the next one and can be given a
+// Fail adds an error; the result is valid until the next finding and can be given a
 // hint.
 func (a *Value) Fail(rule, format string, args ...any) *Finding {
 	return a.FailAt(a.Path(), rule, fmt.Sprintf(format, args...))
@@ -183,7 +183,9 @@ func (a *Value) Mistyped(kind string) {
 		f.Hint = TypeHint(kind, a.Raw)
 		// In CUE text without quotes is a field with a value: image: nginx:1.29.
 		path := a.Path()
-		if m, ok := a.Raw.(map[string]any); ok && len(m) == 1 && len(path) > 0 && path[len(path)-1].Name == "image" {
+		m, isMap := a.Raw.(map[string]any)
+		isImage := len(path) > 0 && path[len(path)-1].Name == "image"
+		if isMap && isImage && len(m) == 1 {
 			for name, tag := range m {
 				f.Hint = fmt.Sprintf("in CUE text stands in quotes: \"%s:%v\"", name, tag)
 			}
