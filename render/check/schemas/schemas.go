@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schemas is the schemas of the check as data: those of the kinds of
+// Package schemas holds the schemas of the check as data: schemas of the kinds of
 // Kubernetes and a set of CustomResourceDefinitions. SOURCES.md says where they come
 // from and in which form they are; test/schemas writes them. The packages that use
 // them parse what they need when they need it.

@@ -21,7 +21,7 @@ func Known() (oldest, newest int) {
 }
 
 // Since returns the minor version of Kubernetes that brought a member of a component, such as
-// core.v1.PodSpec.hostnameOverride, or a value of one, such as core.v1.Toleration.operator=Lt;
+// core.v1.PodSpec.hostnameOverride, or a value of a member, such as core.v1.Toleration.operator=Lt;
 // 0 where the oldest version that is known has it.
 func Since(name string) int { return table()[name] }
 
@@ -36,21 +36,22 @@ var table = sync.OnceValue(func() map[string]int { //nolint:gochecknoglobals // 
 })
 
 // Served returns the apiVersions that a version of Kubernetes serves by default, such as
-// apps/v1, and their kinds, such as apps/v1/Deployment, sorted. Those of the newest version
-// that is known are returned for one that is newer, or that cannot be read. What was removed
+// apps/v1, and their kinds, such as apps/v1/Deployment, sorted. For a version that is newer than
+// the newest known version, or that cannot be read, it returns what the newest known version serves. What was removed
 // before that version is not known.
 func Served(version string) []string {
 	have := Minor(version)
-	var out []string
+	var versions []string
 	for line := range strings.Lines(kinds) {
 		fields := strings.Fields(line)
-		if len(fields) < 4 || Preview(fields[0]) || len(fields) > 4 && have >= 0 && Minor(fields[4]) > have {
+		later := len(fields) > 4 && have >= 0 && Minor(fields[4]) > have
+		if later || len(fields) < 4 || Preview(fields[0]) {
 			continue
 		}
-		out = append(out, fields[0], fields[0]+"/"+fields[1])
+		versions = append(versions, fields[0], fields[0]+"/"+fields[1])
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	slices.Sort(versions)
+	return slices.Compact(versions)
 }
 
 // Preview reports whether servers leave a version of a built-in group out by
@@ -59,7 +60,7 @@ func Preview(apiVersion string) bool {
 	return strings.Contains(apiVersion, "alpha") || strings.Contains(apiVersion, "beta")
 }
 
-// Minor returns the second number of a version of Kubernetes, or -1 if there is none.
+// Minor returns the second number of a version of Kubernetes, or -1 if it has no such number.
 func Minor(version string) int {
 	_, rest, _ := strings.Cut(version, ".")
 	if end := strings.IndexFunc(rest, func(c rune) bool { return c < '0' || c > '9' }); end >= 0 {
