@@ -19,8 +19,8 @@ type Schemas = custom.Schemas
 // Options say what to check against. The zero value checks against the
 // built-in schemas.
 type Options struct {
-	// CRDs are CustomResourceDefinitions beside those of the render itself and
-	// the built-in set; they win over the built-in ones.
+	// CRDs are CustomResourceDefinitions beside the definitions of the render
+	// itself and the built-in set; they win over the built-in definitions.
 	CRDs []object.Object
 	// KubeVersion is the version of the target cluster, such as 1.36.
 	KubeVersion string
@@ -29,7 +29,7 @@ type Options struct {
 	AllowSecrets map[string][]string
 	// Engine is plain, argocd or flux: an encrypted Secret suits Flux only.
 	Engine string
-	// Schemas is a cache to share between Checkers; nil makes one of its own.
+	// Schemas is a cache to share between Checkers; nil makes a cache of its own.
 	Schemas *Schemas
 	// SkipSchemas leaves out the schema check; secrets are checked all the same.
 	SkipSchemas bool

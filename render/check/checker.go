@@ -54,13 +54,13 @@ func New(options Options) *Checker {
 
 // Check judges nodes and returns what is wrong with them, sorted by node,
 // path and message, each mistake once. CustomResourceDefinitions among the nodes
-// win over all others for the custom resources among the nodes. The error is that
+// win over all others for the custom resources among the nodes. The error is the error
 // of ctx, which ends a check of any length.
 func (c *Checker) Check(ctx context.Context, nodes []*object.Node) ([]Finding, error) {
-	own := c.defined(nodes)
+	definitions := c.defined(nodes)
 	findings := slices.Clone(c.broken)
 	for _, n := range nodes {
-		findings = append(findings, c.checkNode(ctx, n, own)...)
+		findings = append(findings, c.checkNode(ctx, n, definitions)...)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -70,28 +70,28 @@ func (c *Checker) Check(ctx context.Context, nodes []*object.Node) ([]Finding, e
 
 // defined returns the definitions of the CustomResourceDefinitions among nodes, by group/Kind.
 func (c *Checker) defined(nodes []*object.Node) map[string]*custom.Definition {
-	own := map[string]*custom.Definition{}
+	definitions := map[string]*custom.Definition{}
 	if c.options.SkipSchemas {
-		return own
+		return definitions
 	}
 	for _, n := range nodes {
 		if custom.IsDefinition(n.Object) {
 			if d, problem := custom.Read(n.Object); problem == "" {
-				own[d.Key()] = d
+				definitions[d.Key()] = d
 			}
 		}
 	}
-	return own
+	return definitions
 }
 
 // checkNode judges one object.
-func (c *Checker) checkNode(ctx context.Context, n *object.Node, own map[string]*custom.Definition) []Finding {
+func (c *Checker) checkNode(ctx context.Context, n *object.Node, definitions map[string]*custom.Definition) []Finding {
 	encrypted := isEncrypted(n.Object)
 	report := &finding.Report{Node: n.ID, Root: n.Object, Secret: isSecret(n.Object) || encrypted, Minor: c.minor}
 	a := finding.NewValue(report)
 	c.checkSecrets(a)
 	c.warnOfHook(a)
-	applied, complete := c.applied(n.Object, func() map[string]*custom.Definition { return own })
+	applied, complete := c.applied(n.Object, func() map[string]*custom.Definition { return definitions })
 	if !complete {
 		reportServerFields(a, applied)
 		report.Root = applied
@@ -109,7 +109,7 @@ func (c *Checker) checkNode(ctx context.Context, n *object.Node, own map[string]
 		// The content can be checked only where it is decrypted.
 		kubernetes.Metadata(a)
 	default:
-		c.checkSchema(ctx, a, own)
+		c.checkSchema(ctx, a, definitions)
 	}
 	return report.Findings
 }
@@ -125,12 +125,13 @@ func (c *Checker) warnOfHook(a *finding.Value) {
 	if c.options.Engine == "argocd" {
 		what = "one that Argo CD runs in a phase of its own"
 	}
-	f := a.Field("metadata").Field("annotations").Field(name).Warn(finding.RuleHook, "it is a hook of Helm (%s), and here %s", finding.Quote(events), what)
+	annotation := a.Field("metadata").Field("annotations").Field(name)
+	f := annotation.Warn(finding.RuleHook, "it is a hook of Helm (%s), and here %s", finding.Quote(events), what)
 	f.Hint = "name the chart itself, whose hooks get a place in the order, or leave the object out"
 }
 
 // checkSchema judges an object by its kind.
-func (c *Checker) checkSchema(ctx context.Context, a *finding.Value, own map[string]*custom.Definition) {
+func (c *Checker) checkSchema(ctx context.Context, a *finding.Value, definitions map[string]*custom.Definition) {
 	// A kind of Kubernetes has a component and a first version.
 	o := a.Root()
 	if kind, ok := kubernetes.LookupKind(o.APIVersion(), o.Kind()); ok {
@@ -140,7 +141,8 @@ func (c *Checker) checkSchema(ctx context.Context, a *finding.Value, own map[str
 			a.Field("apiVersion").Warn(finding.RuleAPIVersion, "%s %s is served only where the cluster enables it", o.APIVersion(), o.Kind())
 		}
 		if c.minor > 0 && kind.Since > c.minor {
-			a.Field("apiVersion").Fail(finding.RuleAPIVersion, "%s %s is not in Kubernetes 1.%d: it came with 1.%d", o.APIVersion(), o.Kind(), c.minor, kind.Since)
+			const format = "%s %s is not in Kubernetes 1.%d: it came with 1.%d"
+			a.Field("apiVersion").Fail(finding.RuleAPIVersion, format, o.APIVersion(), o.Kind(), c.minor, kind.Since)
 			return
 		}
 		c.schemas.Components.Check(a, kind)
@@ -151,7 +153,7 @@ func (c *Checker) checkSchema(ctx context.Context, a *finding.Value, own map[str
 	}
 
 	// Any other kind has a definition, was served once, or is unknown.
-	d := c.lookup(o.Group(), o.Kind(), own)
+	d := c.lookup(o.Group(), o.Kind(), definitions)
 	switch {
 	case d != nil:
 		kubernetes.Metadata(a)
@@ -162,19 +164,21 @@ func (c *Checker) checkSchema(ctx context.Context, a *finding.Value, own map[str
 		kubernetes.Metadata(a)
 		f := a.Field("kind").Warn(finding.RuleKind, "no schema is known for %s %s: the object was not checked", o.APIVersion(), o.Kind())
 		f.Hint = "name its CustomResourceDefinition with --crds"
-		isSet := o.Group() == "argoproj.io" && o.Kind() == "ApplicationSet" // It has no schema here, and is no slip for Application.
-		if hint := object.DidYouMean(o.Kind(), c.kindsOf(o.Group(), own)); hint != "" && !isSet {
+		// An ApplicationSet has no schema here, and is no slip for Application.
+		isSet := o.Group() == "argoproj.io" && o.Kind() == "ApplicationSet"
+		if hint := object.DidYouMean(o.Kind(), c.kindsOf(o.Group(), definitions)); hint != "" && !isSet {
 			f.Hint = hint + " Otherwise name its CustomResourceDefinition with --crds"
 		} else if near := kubernetes.Near(o.Group(), o.Kind()); near != "" {
 			f.Hint = fmt.Sprintf("did you mean %q? Otherwise name its CustomResourceDefinition with --crds", near)
 		} else if ours := elsewhere(o.Kind()); ours != "" {
-			f.Hint = fmt.Sprintf("as a spec of Ropewalk it is kind %s; as an object of the cluster, name its CustomResourceDefinition with --crds", ours)
+			const format = "as a spec of Ropewalk it is kind %s; as an object of the cluster, name its CustomResourceDefinition with --crds"
+			f.Hint = fmt.Sprintf(format, ours)
 		}
 	}
 }
 
 // elsewhere returns the kind of Ropewalk that corresponds to a kind of another system, or "" if
-// there is none.
+// no kind does.
 func elsewhere(kind string) string {
 	switch kind {
 	case "LatticeService":
@@ -185,11 +189,11 @@ func elsewhere(kind string) string {
 	return ""
 }
 
-// lookup returns the definition of a kind: that of the render, of the options, or of the built-in
-// set. It returns nil if there is none.
-func (c *Checker) lookup(group, kind string, own map[string]*custom.Definition) *custom.Definition {
+// lookup returns the definition of a kind, out of the render, the options, or the built-in set. It
+// returns nil for a kind without a definition.
+func (c *Checker) lookup(group, kind string, definitions map[string]*custom.Definition) *custom.Definition {
 	key := group + "/" + kind
-	if d, ok := own[key]; ok {
+	if d, ok := definitions[key]; ok {
 		return d
 	}
 	if d, ok := c.given[key]; ok {
@@ -199,8 +203,8 @@ func (c *Checker) lookup(group, kind string, own map[string]*custom.Definition) 
 }
 
 // kindsOf returns the kinds of a group that a definition is known for.
-func (c *Checker) kindsOf(group string, own map[string]*custom.Definition) (kinds []string) {
-	for _, set := range [...]map[string]*custom.Definition{own, c.given} {
+func (c *Checker) kindsOf(group string, definitions map[string]*custom.Definition) (kinds []string) {
+	for _, set := range [...]map[string]*custom.Definition{definitions, c.given} {
 		for _, key := range object.SortedKeys(set) {
 			if g, kind, _ := strings.Cut(key, "/"); g == group {
 				kinds = append(kinds, kind)
@@ -217,11 +221,11 @@ func sorted(findings []Finding) []Finding {
 		Finding
 		path string
 	}
-	all := make([]keyed, len(findings))
+	entries := make([]keyed, len(findings))
 	for i, f := range findings {
-		all[i] = keyed{f, f.Path.String()}
+		entries[i] = keyed{f, f.Path.String()}
 	}
-	slices.SortStableFunc(all, func(a, b keyed) int {
+	slices.SortStableFunc(entries, func(a, b keyed) int {
 		return cmp.Or(
 			strings.Compare(string(a.Node), string(b.Node)),
 			comparePaths(a.Path, b.Path),
@@ -231,26 +235,30 @@ func sorted(findings []Finding) []Finding {
 
 	// What is misspelt is there by its wrong name, and not missing.
 	meant := map[string]bool{}
-	for _, k := range all {
+	for _, k := range entries {
 		text, hinted := strings.CutPrefix(k.Hint, `did you mean "`)
-		if name, _, ok := strings.Cut(text, `"`); ok && hinted && k.Rule == finding.RuleUnknownField && len(k.Path) > 0 {
+		name, _, ok := strings.Cut(text, `"`)
+		isUnknown := k.Rule == finding.RuleUnknownField && len(k.Path) > 0
+		if isUnknown && hinted && ok {
 			meant[string(k.Node)+" "+k.Path[:len(k.Path)-1].Append(object.Field(name)).String()] = true
 		}
 	}
-	all = slices.DeleteFunc(all, func(k keyed) bool {
+	entries = slices.DeleteFunc(entries, func(k keyed) bool {
 		return k.Rule == finding.RuleRequired && meant[string(k.Node)+" "+k.path]
 	})
-	all = slices.CompactFunc(all, func(a, b keyed) bool {
+	entries = slices.CompactFunc(entries, func(a, b keyed) bool {
 		// A required field is missed once, however many checks report it.
-		return a.Node == b.Node && a.path == b.path && (a.Message == b.Message || a.Rule == finding.RuleRequired && b.Rule == finding.RuleRequired)
+		bothRequired := a.Rule == finding.RuleRequired && b.Rule == finding.RuleRequired
+		same := bothRequired || a.Message == b.Message
+		return same && a.Node == b.Node && a.path == b.path
 	})
 
 	// The sort keys go.
-	out := make([]Finding, len(all))
-	for i, k := range all {
-		out[i] = k.Finding
+	result := make([]Finding, len(entries))
+	for i, k := range entries {
+		result[i] = k.Finding
 	}
-	return out
+	return result
 }
 
 // comparePaths orders paths as a reader of the object meets them: item 2

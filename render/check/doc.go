@@ -19,6 +19,6 @@
 // finding shows a value of a Secret, nor of an object that SOPS encrypted.
 //
 // Two things are out of reach: what a webhook or a controller refuses later, and
-// what is in the cluster already. test/oracle compares the verdicts with those of
-// Kubernetes itself.
+// what is in the cluster already. test/oracle compares the verdicts with the verdicts
+// of Kubernetes itself.
 package check

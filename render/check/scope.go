@@ -10,7 +10,7 @@ import (
 
 // Namespaced reports whether objects of the kind of o belong to a namespace;
 // known is false where no schema of the kind is known. It knows the kinds of the
-// API server, those of the built-in set and those of [Options].CRDs.
+// API server, of the built-in set and of [Options].CRDs.
 func (c *Checker) Namespaced(o object.Object) (namespaced, known bool) {
 	if info, ok := kubernetes.LookupKind(o.APIVersion(), o.Kind()); ok {
 		return info.Namespaced, true

@@ -33,13 +33,14 @@ func (c *Checker) checkSecrets(a *finding.Value) {
 	if o.Group() == "" && strings.HasSuffix(o.Kind(), "List") {
 		for _, item := range a.Field("items").Items() {
 			if m, ok := item.Raw.(map[string]any); ok && isSecret(m) && heldValues(item, false) > 0 {
-				item.Fail(finding.RuleSecret, "is a Secret that holds data, which a render must not contain").Hint = "write each item of the List as a separate object"
+				f := item.Fail(finding.RuleSecret, "is a Secret that holds data, which a render must not contain")
+				f.Hint = "write each item of the List as a separate object"
 			}
 		}
 		return
 	}
 
-	// An encrypted Secret may hold values, but none in the clear.
+	// An encrypted Secret may hold values, but no value in the clear.
 	c.checkLastApplied(a)
 	encrypted := isEncrypted(o)
 	if encrypted {
@@ -54,7 +55,8 @@ func (c *Checker) checkSecrets(a *finding.Value) {
 		return
 	}
 	if encrypted {
-		a.Fail(finding.RuleSecret, "is marked as encrypted but holds %s in the clear", printable.Count(n, "value")).Hint = "encrypt the file again with SOPS"
+		f := a.Fail(finding.RuleSecret, "is marked as encrypted but holds %s in the clear", printable.Count(n, "value"))
+		f.Hint = "encrypt the file again with SOPS"
 		return
 	}
 	a.Fail(finding.RuleSecret, "holds %s, which a render must not contain", printable.Count(n, "secret value")).Hint =
@@ -65,7 +67,10 @@ func (c *Checker) checkSecrets(a *finding.Value) {
 func (c *Checker) checkLastApplied(a *finding.Value) {
 	const name = "kubectl.kubernetes.io/last-applied-configuration"
 	applied := object.Object{}
-	if json.Unmarshal([]byte(a.Root().Text("metadata", "annotations", name)), &applied) != nil || !isSecret(applied) && !isSecret(a.Root()) {
+	if json.Unmarshal([]byte(a.Root().Text("metadata", "annotations", name)), &applied) != nil {
+		return
+	}
+	if !isSecret(applied) && !isSecret(a.Root()) {
 		return
 	}
 	if applied["data"] != nil || applied["stringData"] != nil {
@@ -107,7 +112,7 @@ func ciphertext(text string) bool {
 }
 
 // checkEncrypted judges an object that SOPS encrypted by what the engine can do. Kinds that
-// Kubernetes does not have are those of an operator that decrypts them itself.
+// Kubernetes does not have belong to an operator that decrypts them itself.
 func (c *Checker) checkEncrypted(a *finding.Value) {
 	if _, ok := kubernetes.LookupKind(a.Root().APIVersion(), a.Root().Kind()); !ok {
 		return

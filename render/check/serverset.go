@@ -21,41 +21,42 @@ import (
 func (c *Checker) Applied(nodes []*object.Node) []*object.Node {
 	// To read the definitions costs more than all else, and few custom resources come
 	// with a status.
-	own := sync.OnceValue(func() map[string]*custom.Definition { return c.defined(nodes) })
-	var out []*object.Node
+	definitions := sync.OnceValue(func() map[string]*custom.Definition { return c.defined(nodes) })
+	var copied []*object.Node
 	for i, n := range nodes {
-		o, complete := c.applied(n.Object, own)
+		o, complete := c.applied(n.Object, definitions)
 		if complete {
 			continue
 		}
-		if out == nil {
-			out = slices.Clone(nodes)
+		if copied == nil {
+			copied = slices.Clone(nodes)
 		}
 		clone := *n
 		clone.Object = o
-		out[i] = &clone
+		copied[i] = &clone
 	}
-	if out == nil {
+	if copied == nil {
 		return nodes
 	}
-	return out
+	return copied
 }
 
 // applied returns o as an engine applies it, and whether that is all of it. What SOPS encrypted
 // is left as it is, since its mark covers all fields.
-func (c *Checker) applied(o object.Object, own func() map[string]*custom.Definition) (out object.Object, complete bool) {
+func (c *Checker) applied(o object.Object, definitions func() map[string]*custom.Definition) (out object.Object, complete bool) {
 	out, complete = o, true
 	if isEncrypted(o) {
 		return out, complete
 	}
-	if _, ok := o["status"]; ok && c.servesStatus(o, own) {
+	if _, ok := o["status"]; ok && c.servesStatus(o, definitions) {
 		out, complete = maps.Clone(o), false
 		delete(out, "status")
 	}
 	meta := o.Map("metadata")
 	kept := maps.Clone(meta)
 	maps.DeleteFunc(kept, func(name string, _ any) bool {
-		return serverSet(name) || name == "generateName" && o.Name() != ""
+		named := name == "generateName" && o.Name() != ""
+		return named || serverSet(name)
 	})
 	if len(kept) < len(meta) {
 		out, complete = maps.Clone(out), false
@@ -85,13 +86,13 @@ func refusedByServer(name string) bool {
 }
 
 // servesStatus reports whether the status of o is a subresource, so that the API server
-// ignores the one of an apply: in all of its own kinds, and in custom resources that are
+// ignores the status of an apply: in all of its own kinds, and in custom resources that are
 // defined so.
-func (c *Checker) servesStatus(o object.Object, own func() map[string]*custom.Definition) bool {
+func (c *Checker) servesStatus(o object.Object, definitions func() map[string]*custom.Definition) bool {
 	if kind, ok := kubernetes.LookupKind(o.APIVersion(), o.Kind()); ok {
 		return c.schemas.Components.HasStatus(kind)
 	}
-	d := c.lookup(o.Group(), o.Kind(), own())
+	d := c.lookup(o.Group(), o.Kind(), definitions())
 	return d != nil && d.ServesStatus(o.Version())
 }
 
@@ -121,7 +122,7 @@ func reportServerFields(a *finding.Value, applied object.Object) {
 	}
 }
 
-// hollow reports whether a value holds nothing but empty ones, as generators write
+// hollow reports whether a value holds nothing but empty values, as generators write
 // fields that they do not know.
 func hollow(v any) bool {
 	switch v := v.(type) {
