@@ -31,12 +31,12 @@ const localConfig = "config.kubernetes.io/local-config"
 
 // Files returns the files of fsys that a component reads, sorted; its paths are relative to dir.
 // The error is an object.Errors with every path that leads to nothing.
-func Files(fsys fs.FS, dir string, m spec.Manifests, at object.Path) ([]string, error) {
-	var out []string
+func Files(fsys fs.FS, dir string, m spec.Manifests, fieldPath object.Path) ([]string, error) {
+	var names []string
 	var errs object.Errors
 	for i, p := range m.Paths {
 		fail := func(hint, format string, args ...any) {
-			errs = append(errs, component.Fail(p.Pos, at.Append(object.Field("paths"), object.Index(i)), hint, format, args...))
+			errs = append(errs, component.Fail(p.Pos, fieldPath.Append(object.Field("paths"), object.Index(i)), hint, format, args...))
 		}
 
 		// A path is relative to the spec, and stays in the project.
@@ -50,7 +50,8 @@ func Files(fsys fs.FS, dir string, m spec.Manifests, at object.Path) ([]string, 
 		info, err := fs.Stat(fsys, name)
 		switch {
 		case err == nil && info.IsDir() && isHeadless(fsys, name):
-			fail("write Chart.yaml, with apiVersion: v2, name and version, or name a folder of manifests", "%q holds the templates and the values of a chart, and no Chart.yaml", p.Text)
+			const hint = "write Chart.yaml, with apiVersion: v2, name and version, or name a folder of manifests"
+			fail(hint, "%q holds the templates and the values of a chart, and no Chart.yaml", p.Text)
 		case err == nil && info.IsDir():
 			files, err := below(fsys, name)
 			var link *object.Error
@@ -62,21 +63,21 @@ func Files(fsys fs.FS, dir string, m spec.Manifests, at object.Path) ([]string, 
 			case len(files) == 0:
 				fail("", "%q holds no file .yaml, .yml or .json", p.Text)
 			}
-			out = append(out, files...)
+			names = append(names, files...)
 		case err == nil:
-			out = append(out, name)
+			names = append(names, name)
 		default:
 			files, _ := fs.Glob(fsys, name)
 			if !strings.ContainsAny(p.Text, "*?[") || len(files) == 0 {
 				fail(object.Suggest(path.Base(name), beside(fsys, name)), "%q does not exist", p.Text)
 			}
-			out = append(out, files...)
+			names = append(names, files...)
 		}
 	}
 
 	// Two paths may lead to one file.
-	slices.Sort(out)
-	return slices.Compact(out), errs.Err()
+	slices.Sort(names)
+	return slices.Compact(names), errs.Err()
 }
 
 // isHeadless reports whether a folder is a chart that has lost its Chart.yaml.
@@ -86,9 +87,9 @@ func isHeadless(fsys fs.FS, dir string) bool {
 }
 
 // below returns the files of manifests in a folder, and below it. A link that cannot be followed
-// is an error if its name says that it may lead to a manifest or a folder. The error is that of
-// its Info.
-func below(fsys fs.FS, dir string) (out []string, err error) {
+// is an error if its name says that it may lead to a manifest or a folder. The error is the error
+// of its Info.
+func below(fsys fs.FS, dir string) (names []string, err error) {
 	err = fs.WalkDir(fsys, dir, func(name string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -104,67 +105,66 @@ func below(fsys fs.FS, dir string) (out []string, err error) {
 		case hidden && e.IsDir():
 			return fs.SkipDir
 		case !e.IsDir() && !hidden && document:
-			out = append(out, name)
+			names = append(names, name)
 		}
 		return nil
 	})
-	return out, err
+	return names, err
 }
 
 // beside returns the names in the folder of a file.
-func beside(fsys fs.FS, name string) (out []string) {
-	entries, _ := fs.ReadDir(fsys, path.Dir(name)) // One that does not exist has none.
+func beside(fsys fs.FS, name string) (names []string) {
+	entries, _ := fs.ReadDir(fsys, path.Dir(name)) // A folder that does not exist has no entries.
 	for _, e := range entries {
-		out = append(out, e.Name())
+		names = append(names, e.Name())
 	}
-	return out
+	return names
 }
 
 // Build makes the objects of the manifests of a component. It is the engine.
 func Build(ctx context.Context, req component.Request) (component.Output, error) {
 	// The text in the spec comes before the files.
-	var out component.Output
+	var output component.Output
 	var errs object.Errors
 	m := *req.Component.Manifests
 	if m.Inline.Text != "" {
-		errs = append(errs, read(ctx, &out, inline, []byte(m.Inline.Text), true, place(req))...)
+		errs = append(errs, read(ctx, &output, inline, []byte(m.Inline.Text), true, place(req))...)
 	}
 
 	// Read each file, and stop when there are too many objects.
 	files, err := Files(req.FS, req.Dir, m, req.Component.Path)
 	if err != nil {
-		return out, err
+		return output, err
 	}
 	for _, name := range files {
 		if err := ctx.Err(); err != nil {
-			return out, err
+			return output, err
 		}
 		data, err := fs.ReadFile(req.FS, name)
 		if err != nil {
-			return out, err
+			return output, err
 		}
 		named := slices.ContainsFunc(m.Paths, func(p spec.Text) bool { return path.Join(req.Dir, p.Text) == name })
-		errs = append(errs, read(ctx, &out, name, data, named, func(p object.Pos) object.Pos { return req.At(name, p.Line, p.Column) })...)
-		if len(out.Objects) > component.MaxObjects {
+		errs = append(errs, read(ctx, &output, name, data, named, func(p object.Pos) object.Pos { return req.At(name, p.Line, p.Column) })...)
+		if len(output.Objects) > component.MaxObjects {
 			break // Nodes reports it.
 		}
 	}
 
 	// All mistakes are reported at once.
 	if err := errs.Sorted().Err(); err != nil {
-		return out, err
+		return output, err
 	}
-	if len(out.Objects) == 0 {
-		return out, object.Errors{component.Fail(req.Component.Pos, req.Component.Path, "", "the files hold no object")}
+	if len(output.Objects) == 0 {
+		return output, object.Errors{component.Fail(req.Component.Pos, req.Component.Path, "", "the files hold no object")}
 	}
-	return out, nil
+	return output, nil
 }
 
 // inline is the name of the text in a document.
 const inline = "inline"
 
-// place returns a function that leads from positions in the text of a component to those in its
-// document.
+// place returns a function from positions in the text of a component to positions in its document.
 func place(req component.Request) func(object.Pos) object.Pos {
 	t := req.Component.Manifests.Inline
 	return func(p object.Pos) object.Pos {
@@ -178,14 +178,14 @@ func place(req component.Request) func(object.Pos) object.Pos {
 	}
 }
 
-// read adds the objects of a file to out. The argument named says that the component names the
+// read adds the objects of a file to output. The argument named says that the component names the
 // file.
-func read(ctx context.Context, out *component.Output, name string, data []byte, named bool, at func(object.Pos) object.Pos) (errs object.Errors) {
+func read(ctx context.Context, output *component.Output, name string, data []byte, named bool, posOf func(object.Pos) object.Pos) (errs object.Errors) {
 	// A file with mistakes may hold objects all the same.
 	docs, err := spec.ParseManifests(spec.File{Name: name, Data: data}.Until(ctx), component.MaxBytes)
 	for _, e := range object.AsErrors(err, object.StageEvaluate) {
 		moved := *e
-		moved.Stage, moved.Pos = object.StageEvaluate, at(e.Pos)
+		moved.Stage, moved.Pos = object.StageEvaluate, posOf(e.Pos)
 		errs = append(errs, &moved)
 	}
 
@@ -195,7 +195,7 @@ func read(ctx context.Context, out *component.Output, name string, data []byte, 
 	}
 	for _, doc := range docs {
 		fail := func(v object.Value, hint, format string, args ...any) {
-			errs = append(errs, component.Fail(at(v.Pos), nil, hint, format, args...))
+			errs = append(errs, component.Fail(posOf(v.Pos), nil, hint, format, args...))
 		}
 
 		// What is no object of the cluster is a mistake, and says what to do.
@@ -207,7 +207,8 @@ func read(ctx context.Context, out *component.Output, name string, data []byte, 
 		case isOurs(doc):
 			fail(kind, "name it in the specs of the project", "a %s is rendered, and is no object of the cluster", kind.Text)
 		case strings.HasPrefix(version.Text, "kustomize.config.k8s.io/") || path.Base(name) == "kustomization.yaml" && kind.Text == "":
-			fail(doc.Value, fmt.Sprintf("name its folder %q alone, or write kustomize: {path: …} in place of manifests", path.Dir(at(doc.Value.Pos).File)), "a kustomization is no object of the cluster")
+			const format = "name its folder %q alone, or write kustomize: {path: …} in place of manifests"
+			fail(doc.Value, fmt.Sprintf(format, path.Dir(posOf(doc.Value.Pos).File)), "a kustomization is no object of the cluster")
 		case kind.Text == "" || version.Text == "":
 			fail(doc.Value, "write apiVersion and kind, or leave the file out of the folder", "this is no object: it needs apiVersion and kind")
 		default:
@@ -218,20 +219,20 @@ func read(ctx context.Context, out *component.Output, name string, data []byte, 
 			}
 
 			// The objects of a List have positions of their own.
-			below, mistake := o.Expand()
+			objects, mistake := o.Expand()
 			if mistake != nil {
 				path, _ := object.ReadPath(mistake.Path)
-				mistake.Stage, mistake.Pos = object.StageEvaluate, at(doc.Value.NearestPos(path))
+				mistake.Stage, mistake.Pos = object.StageEvaluate, posOf(doc.Value.NearestPos(path))
 				errs = append(errs, mistake)
 			}
 			places := items(doc.Value)
-			for i, o := range below {
+			for i, o := range objects {
 				pos := doc.Value.Pos
-				if len(places) == len(below) {
+				if len(places) == len(objects) {
 					pos = places[i].Pos
 				}
 				if o.Annotations()[localConfig] != "true" {
-					out.Objects = append(out.Objects, component.Object{Object: o, Pos: at(pos)})
+					output.Objects = append(output.Objects, component.Object{Object: o, Pos: posOf(pos)})
 				}
 			}
 		}
@@ -241,16 +242,16 @@ func read(ctx context.Context, out *component.Output, name string, data []byte, 
 
 // items returns the values of the objects of a List, and of Lists in it. Any other value is
 // returned as it is.
-func items(v object.Value) (out []object.Value) {
+func items(v object.Value) (values []object.Value) {
 	kind, _ := v.Get("kind")
 	list, _ := v.Get("items")
 	if !strings.HasSuffix(kind.Text, "List") || list.Kind != object.KindList {
 		return []object.Value{v}
 	}
 	for _, item := range list.Items {
-		out = append(out, items(item)...)
+		values = append(values, items(item)...)
 	}
-	return out
+	return values
 }
 
 // isOurs reports whether a document belongs to a project of Ropewalk, and is no object of a
@@ -271,18 +272,18 @@ type Part struct {
 	Path object.Path
 }
 
-// Place is where a part of an object is, and Written the scalar there as its author wrote it.
+// Place is the position of a part of an object, and Written the scalar there as its author wrote it.
 type Place struct {
 	Pos     object.Pos
 	Written string
 }
 
-// Trace returns the places of parts of objects, one for one. A place is the zero Place if the
+// Trace returns the place of each part of objects. A place is the zero Place if the
 // component does not have the object. Trace reads every file once, until all are found or ctx
 // ends.
 func Trace(ctx context.Context, req component.Request, parts []Part) []Place {
 	// Several parts may be of one object.
-	out := make([]Place, len(parts))
+	places := make([]Place, len(parts))
 	wanted := map[object.Ref][]int{}
 	for i, p := range parts {
 		wanted[p.Ref] = append(wanted[p.Ref], i)
@@ -296,10 +297,10 @@ func Trace(ctx context.Context, req component.Request, parts []Part) []Place {
 			break
 		}
 		data := []byte(m.Inline.Text)
-		at := place(req)
+		posOf := place(req)
 		if name != inline {
 			data, _ = fs.ReadFile(req.FS, name)
-			at = func(p object.Pos) object.Pos { return req.At(name, p.Line, p.Column) }
+			posOf = func(p object.Pos) object.Pos { return req.At(name, p.Line, p.Column) }
 		}
 
 		// The first object of a reference answers for all of its parts.
@@ -307,19 +308,19 @@ func Trace(ctx context.Context, req component.Request, parts []Part) []Place {
 		for _, doc := range docs {
 			forEachObject(doc.Value, func(ref object.Ref, v object.Value) {
 				for _, i := range wanted[ref] {
-					out[i].Pos = at(v.NearestPos(parts[i].Path))
+					places[i].Pos = posOf(v.NearestPos(parts[i].Path))
 					if part, found := v.Lookup(parts[i].Path); found == len(parts[i].Path) {
-						out[i].Written = part.Raw
+						places[i].Written = part.Raw
 					}
 				}
 				delete(wanted, ref)
 			})
 		}
 	}
-	return out
+	return places
 }
 
-// forEachObject calls do with the object that v is, or with those of the List that it is.
+// forEachObject calls do with the object that v is, or with the objects of the List that it is.
 func forEachObject(v object.Value, do func(object.Ref, object.Value)) {
 	items, _ := v.Get("items")
 	if o, err := object.Decode(v.JSON()); err == nil {
