@@ -9,7 +9,7 @@
 // An overlay that selects nothing is a mistake: what its author wanted would not happen. A
 // patch keeps apiVersion, kind, name and namespace of its object.
 //
-// Patches are those of `kubectl patch`: a map is a strategic merge patch, with the merge keys
+// Patches have the forms of `kubectl patch`: a map is a strategic merge patch, with the merge keys
 // of the types of Kubernetes; a list is a patch of RFC 6902.
 package overlay
 
@@ -46,10 +46,10 @@ func Apply(nodes []*object.Node, overlays []spec.Overlay) error {
 			errs = append(errs, err)
 		}
 		if !found && !o.Found {
-			all := append(refs(nodes), o.Others...)
+			allRefs := append(refs(nodes), o.Others...)
 			errs = append(errs, &object.Error{
 				Stage: object.StageEvaluate, Pos: o.Select.Pos, Path: o.Path.Append(object.Field("select")).String(),
-				Err: fmt.Errorf("selects none of the %d objects of the spec", len(all)), Hint: nearest(o.Select, all),
+				Err: fmt.Errorf("selects none of the %d objects of the spec", len(allRefs)), Hint: nearest(o.Select, allRefs),
 			})
 		}
 	}
@@ -63,16 +63,16 @@ func ApplyFirst(nodes []*object.Node, overlays []spec.Overlay) ([]spec.Overlay, 
 		return overlays, nil
 	}
 	var errs object.Errors
-	out := slices.Clone(overlays)
+	remaining := slices.Clone(overlays)
 	others := refs(nodes)
 	for i, o := range overlays {
 		found, err := applyAll(nodes, o)
 		if err != nil {
 			errs = append(errs, err)
 		}
-		out[i].Others, out[i].Found = others, found
+		remaining[i].Others, remaining[i].Found = others, found
 	}
-	return out, errs.Sorted().Err()
+	return remaining, errs.Sorted().Err()
 }
 
 // refs returns what the nodes are called.
@@ -84,7 +84,7 @@ func refs(nodes []*object.Node) []object.Ref {
 	return out
 }
 
-// applyAll lays o over the nodes that it selects, and reports whether it selects any.
+// applyAll lays o over the nodes that it selects, and reports whether it selects a node.
 func applyAll(nodes []*object.Node, o spec.Overlay) (found bool, err *object.Error) {
 	selected := slices.DeleteFunc(slices.Clone(nodes), func(n *object.Node) bool { return !o.Select.Matches(n.Object) })
 	for _, n := range selected {
@@ -110,11 +110,16 @@ func applyOne(n *object.Node, o spec.Overlay, alone bool) *object.Error {
 	}
 	n.Needs = append(slices.Clip(n.Needs), o.Needs...)
 
-	// A policy replaces that of the module.
+	// A policy replaces the policy of the module.
 	for _, field := range [...]struct {
 		to   *string
 		from string
-	}{{&n.Apply.Mode, o.Apply.Mode}, {&n.Apply.Conflict, o.Apply.Conflict}, {&n.Apply.Adopt, o.Apply.Adopt}, {&n.Apply.Deletion, o.Apply.Deletion}} {
+	}{
+		{&n.Apply.Mode, o.Apply.Mode},
+		{&n.Apply.Conflict, o.Apply.Conflict},
+		{&n.Apply.Adopt, o.Apply.Adopt},
+		{&n.Apply.Deletion, o.Apply.Deletion},
+	} {
 		if field.from != "" {
 			*field.to = field.from
 		}
@@ -127,7 +132,7 @@ func applyOne(n *object.Node, o spec.Overlay, alone bool) *object.Error {
 	if o.Patch.Kind == object.KindNone {
 		return nil
 	}
-	at := o.Path.Append(object.Field("patch"))
+	fieldPath := o.Path.Append(object.Field("patch"))
 	hint := ""
 	patched, pos, err := patch(n.Object, o.Patch)
 	switch {
@@ -140,23 +145,23 @@ func applyOne(n *object.Node, o spec.Overlay, alone bool) *object.Error {
 		return nil
 	}
 	return &object.Error{
-		Stage: object.StageEvaluate, Pos: pos, Path: at.String(), Node: n.ID,
+		Stage: object.StageEvaluate, Pos: pos, Path: fieldPath.String(), Node: n.ID,
 		Err: fmt.Errorf("the patch of %s fails: %w", n.Object.Ref(), err), Hint: hint,
 	}
 }
 
 // patch returns o with a patch, and the position of the part of the patch that fails.
-func patch(o object.Object, p object.Value) (out object.Object, at object.Pos, err error) {
+func patch(o object.Object, p object.Value) (patched object.Object, pos object.Pos, err error) {
 	defer crash.Recover(&err)
-	at = p.Pos
+	pos = p.Pos
 	data, err := json.Marshal(o)
 	if err != nil {
-		return nil, at, err
+		return nil, pos, err
 	}
 	if p.Kind == object.KindMap {
-		data, at, err = merged(o, data, p)
+		data, pos, err = merged(o, data, p)
 		if err != nil {
-			return nil, at, err
+			return nil, pos, err
 		}
 	} else {
 		for _, op := range p.Items {
@@ -171,10 +176,10 @@ func patch(o object.Object, p object.Value) (out object.Object, at object.Pos, e
 		}
 	}
 	if err != nil {
-		return nil, at, err
+		return nil, pos, err
 	}
-	out, err = object.Decode(data)
-	return out, at, err
+	patched, err = object.Decode(data)
+	return patched, pos, err
 }
 
 // short returns an error of the library on one operation, without its repetitions.
@@ -191,16 +196,16 @@ func short(err error, op object.Value) error {
 
 // merged returns a strategic merge patch of an object, which is given as JSON too, and the
 // position of the part of the patch that fails.
-func merged(o object.Object, data []byte, p object.Value) (out []byte, at object.Pos, err error) {
+func merged(o object.Object, data []byte, p object.Value) (result []byte, pos object.Pos, err error) {
 	if d, ok := p.Get("$patch"); ok {
 		return nil, p.Pos, fmt.Errorf("$patch: %s for the whole object", d.Text)
 	}
 	schemas.Lock()
 	defer schemas.Unlock()
 	kind := openapi.SchemaForResourceType(yaml.TypeMeta{APIVersion: o.APIVersion(), Kind: o.Kind()})
-	at, err = checkKeys(kind, p, nil)
+	pos, err = checkKeys(kind, p, nil)
 	if err != nil {
-		return nil, at, err
+		return nil, pos, err
 	}
 	dest, err := yaml.Parse(string(data))
 	if err != nil {
@@ -214,20 +219,20 @@ func merged(o object.Object, data []byte, p object.Value) (out []byte, at object
 	if err != nil {
 		return nil, p.Pos, err
 	}
-	out, err = merge.MarshalJSON()
-	return out, p.Pos, err
+	result, err = merge.MarshalJSON()
+	return result, p.Pos, err
 }
 
 // checkKeys refuses items of a patch without the key that the items of their list are found by,
-// as kubectl does: kyaml leaves such items out. A list that replaces the one of the object, with
-// $patch: replace, needs no keys. The schema s is nil if there is none: lists replace then.
+// as kubectl does: kyaml leaves such items out. A list that replaces the list of the object,
+// with $patch: replace, needs no keys. Without a schema s is nil: lists replace then.
 func checkKeys(s *openapi.ResourceSchema, v object.Value, path object.Path) (object.Pos, error) {
 	if s == nil {
 		return object.Pos{}, nil
 	}
 	for _, m := range v.Members {
-		if at, err := checkKeys(s.Field(m.Name), m.Value, path.Append(object.Field(m.Name))); err != nil {
-			return at, err
+		if pos, err := checkKeys(s.Field(m.Name), m.Value, path.Append(object.Field(m.Name))); err != nil {
+			return pos, err
 		}
 	}
 	elements := s.Elements()
@@ -237,23 +242,27 @@ func checkKeys(s *openapi.ResourceSchema, v object.Value, path object.Path) (obj
 		return directive.Text == "replace"
 	})
 	for i, item := range v.Items {
-		in := path.Append(object.Index(i))
-		if value, _ := item.Get(key); merges && (value.Kind != object.KindString && value.Kind != object.KindNumber || value.Text == "") {
-			return item.Pos, fmt.Errorf("%s has no %s, by which an item of a merge patch is found", in, key)
+		itemPath := path.Append(object.Index(i))
+		value, _ := item.Get(key)
+		hasKey := value.Text != "" && (value.Kind == object.KindString || value.Kind == object.KindNumber)
+		if merges && !hasKey {
+			return item.Pos, fmt.Errorf("%s has no %s, by which an item of a merge patch is found", itemPath, key)
 		}
-		if at, err := checkKeys(elements, item, in); err != nil {
-			return at, err
+		if pos, err := checkKeys(elements, item, itemPath); err != nil {
+			return pos, err
 		}
 	}
 	return object.Pos{}, nil
 }
 
 // nearest names what there is of the kind that a selector names.
-func nearest(s spec.Selector, all []object.Ref) string {
+func nearest(s spec.Selector, objects []object.Ref) string {
 	var kinds, names []string
-	for _, ref := range all {
+	for _, ref := range objects {
 		kinds = append(kinds, ref.Kind)
-		if ok, err := path.Match(s.Kind, ref.Kind); s.Kind == "" || err == nil && ok {
+		ok, err := path.Match(s.Kind, ref.Kind)
+		matches := err == nil && ok
+		if matches || s.Kind == "" {
 			names = append(names, ref.Name)
 		}
 	}
