@@ -34,7 +34,7 @@ func missing(c *chart.Chart) []*chart.Dependency {
 	})
 }
 
-// place is where a file of a chart is: a file, or one inside of an archive.
+// place locates a file of a chart: a file, or a file inside of an archive.
 type place struct{ file, inner string }
 
 func (p place) join(name string) place {
@@ -49,20 +49,20 @@ type loaded struct {
 	chart *chart.Chart
 	root  place
 	files map[*common.File]place
-	at    func(name string, line, column int) object.Pos
+	posOf func(name string, line, column int) object.Pos
 }
 
 // pos returns the position of a line and column of a file.
 func (l *loaded) pos(p place, line, column int) object.Pos {
 	if p.inner == "" {
-		return l.at(p.file, line, column)
+		return l.posOf(p.file, line, column)
 	}
-	return object.Pos{File: l.at(p.file, 0, 0).File + "/" + p.inner, Line: line, Column: column}
+	return object.Pos{File: l.posOf(p.file, 0, 0).File + "/" + p.inner, Line: line, Column: column}
 }
 
 // load reads the chart in dir, a folder or an archive.
-func load(fsys fs.FS, dir string, at func(name string, line, column int) object.Pos) (*loaded, error) {
-	l := &loaded{files: map[*common.File]place{}, at: at, root: place{file: path.Clean(dir)}}
+func load(fsys fs.FS, dir string, posOf func(name string, line, column int) object.Pos) (*loaded, error) {
+	l := &loaded{files: map[*common.File]place{}, posOf: posOf, root: place{file: path.Clean(dir)}}
 	files, err := read(fsys, dir)
 	if err != nil {
 		return l, err
@@ -82,7 +82,7 @@ func isArchive(name string) bool {
 	return strings.HasSuffix(name, ".tgz") || strings.HasSuffix(name, ".tar.gz")
 }
 
-// maxChart is how large a chart may be that is no archive, as that of one is.
+// maxChart limits the bytes of a chart that is no archive, as Helm limits the bytes of an archive.
 const maxChart = 100 << 20
 
 // read returns the files of a chart. A folder or an archive that is too large is an error.
@@ -139,7 +139,8 @@ func read(fsys fs.FS, dir string) (files []*archive.BufferedFile, err error) {
 		}
 		total += len(data)
 		if int64(len(data)) > archive.MaxDecompressedFileSize || total > maxChart {
-			return fmt.Errorf("file %q is too large: a file of a chart has at most %d bytes, and all have %d", inside, archive.MaxDecompressedFileSize, maxChart)
+			const format = "file %q is too large: a file of a chart has at most %d bytes, and all have %d"
+			return fmt.Errorf(format, inside, archive.MaxDecompressedFileSize, maxChart)
 		}
 		files = append(files, &archive.BufferedFile{Name: inside, Data: bytes.TrimPrefix(data, []byte("\xEF\xBB\xBF"))})
 		return nil
@@ -174,9 +175,9 @@ var inCharts = regexp.MustCompile(`^charts/([^/]+)(/Chart\.yaml|\.tgz)$`)
 
 // locate remembers where the files of c are, and puts its subcharts in order: the loader
 // leaves that to chance.
-func (l *loaded) locate(c *chart.Chart, at place) {
+func (l *loaded) locate(c *chart.Chart, dir place) {
 	for _, f := range slices.Concat(c.Templates, c.Files) {
-		l.files[f] = at.join(f.Name)
+		l.files[f] = dir.join(f.Name)
 	}
 	subs := slices.Clone(c.Dependencies())
 	slices.SortFunc(subs, func(a, b *chart.Chart) int {
@@ -184,7 +185,7 @@ func (l *loaded) locate(c *chart.Chart, at place) {
 	})
 	c.SetDependencies(subs...)
 	for _, sub := range subs {
-		where := at.join("charts/" + sub.Name())
+		subDir := dir.join("charts/" + sub.Name())
 		for _, f := range c.Raw {
 			m := inCharts.FindStringSubmatch(f.Name)
 			switch {
@@ -192,16 +193,16 @@ func (l *loaded) locate(c *chart.Chart, at place) {
 			case m[2] != ".tgz":
 				var meta chart.Metadata
 				if yaml.Unmarshal(f.Data, &meta) == nil && meta.Name == sub.Name() && meta.Version == sub.Metadata.Version {
-					where = at.join(path.Dir(f.Name))
+					subDir = dir.join(path.Dir(f.Name))
 				}
 			case m[1] == sub.Name()+"-"+sub.Metadata.Version:
-				where = at.join(f.Name)
-				if where.inner == "" {
-					where.inner = "."
+				subDir = dir.join(f.Name)
+				if subDir.inner == "" {
+					subDir.inner = "."
 				}
 			}
 		}
-		l.locate(sub, where)
+		l.locate(sub, subDir)
 	}
 }
 
@@ -215,16 +216,16 @@ type source struct {
 
 // sources returns the templates of the chart, after its dependencies were processed.
 func (l *loaded) sources() map[string]source {
-	out := map[string]source{}
+	templates := map[string]source{}
 	var add func(c *chart.Chart, values string)
 	add = func(c *chart.Chart, values string) {
 		for _, t := range c.Templates {
-			out[path.Join(c.ChartFullPath(), t.Name)] = source{place: l.files[t], text: string(t.Data), chart: values}
+			templates[path.Join(c.ChartFullPath(), t.Name)] = source{place: l.files[t], text: string(t.Data), chart: values}
 		}
 		for _, sub := range c.Dependencies() {
 			add(sub, values+sub.Name()+".")
 		}
 	}
 	add(l.chart, "")
-	return out
+	return templates
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package helm builds components of Helm charts, with the template engine and the loader of
-// Helm itself: the objects are those of helm template --include-crds.
+// Helm itself: the objects equal the objects of helm template --include-crds.
 //
 // # Invariants
 //

@@ -46,7 +46,7 @@ func (e *failError) Error() string     { return e.text }
 
 var errStop = errors.New("stopped")
 
-// certificate is as that of sprig.
+// certificate has the fields of the certificate of sprig.
 type certificate struct{ Cert, Key string }
 
 // call counts a call of the function called name, and returns the source of its result. It fails
@@ -66,12 +66,12 @@ func (c *calls) call(name string) (*rand.Rand, error) {
 const (
 	digits  = "0123456789"
 	letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	// longest is how long a random text may be.
+	// longest limits the characters of a random text.
 	longest = 1 << 20
 )
 
-// text returns n random characters of the text of.
-func (c *calls) text(name, of string, n int) (string, error) {
+// text returns n random characters of alphabet.
+func (c *calls) text(name, alphabet string, n int) (string, error) {
 	r, err := c.call(name)
 	if err != nil {
 		return "", err
@@ -81,12 +81,12 @@ func (c *calls) text(name, of string, n int) (string, error) {
 	}
 	var b strings.Builder
 	for range n {
-		b.WriteByte(of[r.IntN(len(of))])
+		b.WriteByte(alphabet[r.IntN(len(alphabet))])
 	}
 	return b.String(), nil
 }
 
-// now returns a moment, which is another one at each call.
+// now returns a moment, which differs at each call.
 func (c *calls) now(name string) (time.Time, error) {
 	r, err := c.call(name)
 	if err != nil {
@@ -95,10 +95,10 @@ func (c *calls) now(name string) (time.Time, error) {
 	return time.Unix(r.Int64N(4e9), r.Int64N(1e9)).UTC(), nil
 }
 
-// functions returns the functions that replace those of Helm and sprig.
+// functions returns the functions that replace functions of Helm and sprig.
 func (c *calls) functions() template.FuncMap {
 	// These have errors that are recognized later, or results in a fixed order.
-	own := template.FuncMap{
+	funcs := template.FuncMap{
 		"required": func(text string, v any) (any, error) {
 			if v == nil || v == "" {
 				return v, &requiredError{text}
@@ -130,31 +130,31 @@ func (c *calls) functions() template.FuncMap {
 	}
 
 	// Random functions and dates give another result at each call.
-	c.addRandom(own)
-	c.addDates(own)
-	return own
+	c.addRandom(funcs)
+	c.addDates(funcs)
+	return funcs
 }
 
 // addRandom adds the functions whose results are random: texts, numbers and certificates.
-func (c *calls) addRandom(own template.FuncMap) {
+func (c *calls) addRandom(funcs template.FuncMap) {
 	// Texts and numbers come from the source of the call.
-	for name, of := range map[string]string{
+	for name, alphabet := range map[string]string{
 		"randAlphaNum": letters + digits, "randAlpha": letters, "randNumeric": digits, "randAscii": letters + digits + "!#%&+-./:;<=>?@^_~",
 	} {
-		own[name] = func(n int) (string, error) { return c.text(name, of, n) }
+		funcs[name] = func(n int) (string, error) { return c.text(name, alphabet, n) }
 	}
-	own["randBytes"] = func(n int) (string, error) {
+	funcs["randBytes"] = func(n int) (string, error) {
 		text, err := c.text("randBytes", letters+digits, n)
 		return base64.StdEncoding.EncodeToString([]byte(text)), err
 	}
-	own["randInt"] = func(least, most int) (int, error) {
+	funcs["randInt"] = func(least, most int) (int, error) {
 		r, err := c.call("randInt")
 		if err != nil || least >= most {
 			return least, err
 		}
 		return least + r.IntN(most-least), nil
 	}
-	own["shuffle"] = func(text string) (string, error) {
+	funcs["shuffle"] = func(text string) (string, error) {
 		r, err := c.call("shuffle")
 		if err != nil {
 			return "", err
@@ -163,7 +163,7 @@ func (c *calls) addRandom(own template.FuncMap) {
 		r.Shuffle(len(runes), func(i, j int) { runes[i], runes[j] = runes[j], runes[i] })
 		return string(runes), nil
 	}
-	own["uuidv4"] = func() (string, error) {
+	funcs["uuidv4"] = func() (string, error) {
 		text, err := c.text("uuidv4", digits+"abcdef", 32)
 		if err != nil {
 			return "", err
@@ -173,20 +173,20 @@ func (c *calls) addRandom(own template.FuncMap) {
 
 	// Keys and certificates are random texts too: it is enough that they differ.
 	for _, name := range []string{"bcrypt", "encryptAES", "genPrivateKey"} {
-		own[name] = func(...string) (string, error) { return c.text(name, letters+digits, 60) }
+		funcs[name] = func(...string) (string, error) { return c.text(name, letters+digits, 60) }
 	}
-	own["htpasswd"] = func(user, _ string) (string, error) {
+	funcs["htpasswd"] = func(user, _ string) (string, error) {
 		text, err := c.text("htpasswd", letters+digits, 60)
 		return user + ":" + text, err
 	}
 	for _, name := range []string{"genCA", "genCAWithKey", "genSelfSignedCert", "genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey"} {
-		own[name] = func(...any) (any, error) {
+		funcs[name] = func(...any) (any, error) {
 			text, err := c.text(name, letters+digits, 120)
 			return certificate{Cert: "-----BEGIN CERTIFICATE-----\n" + text + "\n-----END CERTIFICATE-----\n", Key: text}, err
 		}
 	}
 	build := reflect.ValueOf(sprig.TxtFuncMap()["buildCustomCert"])
-	own["buildCustomCert"] = func(cert, key string) (any, error) {
+	funcs["buildCustomCert"] = func(cert, key string) (any, error) {
 		if len(c.made) > 0 {
 			return certificate{Cert: cert, Key: key}, nil // It may be one of those above.
 		}
@@ -197,10 +197,10 @@ func (c *calls) addRandom(own template.FuncMap) {
 }
 
 // addDates adds the functions whose results depend on the time.
-func (c *calls) addDates(own template.FuncMap) {
+func (c *calls) addDates(funcs template.FuncMap) {
 	// A given date is formatted; any other value stands for the present.
 	original := sprig.TxtFuncMap()
-	own["now"] = func() (time.Time, error) { return c.now("now") }
+	funcs["now"] = func() (time.Time, error) { return c.now("now") }
 	inZone, _ := original["dateInZone"].(func(string, any, string) string)
 	date := func(name, layout string, at any, zone string) (string, error) {
 		switch at.(type) {
@@ -212,20 +212,20 @@ func (c *calls) addDates(own template.FuncMap) {
 		return inZone(layout, now, zone), err
 	}
 	const day = "2006-01-02"
-	own["date"] = func(layout string, at any) (string, error) { return date("date", layout, at, "UTC") }
-	own["htmlDate"] = func(at any) (string, error) { return date("htmlDate", day, at, "UTC") }
-	own["htmlDateInZone"] = func(at any, zone string) (string, error) { return date("htmlDateInZone", day, at, zone) }
+	funcs["date"] = func(layout string, at any) (string, error) { return date("date", layout, at, "UTC") }
+	funcs["htmlDate"] = func(at any) (string, error) { return date("htmlDate", day, at, "UTC") }
+	funcs["htmlDateInZone"] = func(at any, zone string) (string, error) { return date("htmlDateInZone", day, at, zone) }
 	for _, name := range []string{"dateInZone", "date_in_zone"} {
-		own[name] = func(layout string, at any, zone string) (string, error) { return date(name, layout, at, zone) }
+		funcs[name] = func(layout string, at any, zone string) (string, error) { return date(name, layout, at, zone) }
 	}
 
 	// These count from the present.
-	own["ago"] = func(any) (string, error) {
+	funcs["ago"] = func(any) (string, error) {
 		now, err := c.now("ago")
 		return (time.Duration(now.Unix()) * time.Second).String(), err
 	}
 	round, _ := original["durationRound"].(func(any) string)
-	own["durationRound"] = func(of any) (string, error) {
+	funcs["durationRound"] = func(of any) (string, error) {
 		if _, ok := of.(time.Time); !ok {
 			return round(of), nil
 		}

@@ -16,11 +16,14 @@ import (
 
 // Inflate renders a chart of a kustomization to YAML, with hooks as they are.
 func (c Charts) Inflate(ctx context.Context, chart fs.FS, dir string, o kustomize.ChartOptions) ([]byte, error) {
-	// The options of a kustomization are those of helm template.
+	// The options of a kustomization are the options of helm template.
 	opts := Options{
 		ReleaseName: o.ReleaseName, Namespace: o.Namespace, KubeVersion: o.KubeVersion, APIVersions: o.APIVersions, Served: c.Served,
 		SkipCRDs: !o.IncludeCRDs, Hooks: HooksKeep,
-		Leave: func(events string) bool { return o.SkipHooks || o.SkipTests && strings.Contains(events, "test") },
+		Leave: func(events string) bool {
+			isSkippedTest := o.SkipTests && strings.Contains(events, "test")
+			return o.SkipHooks || isSkippedTest
+		},
 	}
 	if opts.ReleaseName == "" {
 		opts.ReleaseName = "release-name" // That of helm template.
@@ -34,18 +37,18 @@ func (c Charts) Inflate(ctx context.Context, chart fs.FS, dir string, o kustomiz
 	}
 
 	// The objects become one stream of YAML.
-	out, err := Template(ctx, chart, dir, opts)
+	output, err := Template(ctx, chart, dir, opts)
 	if err != nil {
 		return nil, err
 	}
-	var all bytes.Buffer
-	for _, made := range out.Objects {
+	var text bytes.Buffer
+	for _, made := range output.Objects {
 		data, err := yaml.Marshal(made.Object)
 		if err != nil {
 			return nil, err
 		}
-		all.WriteString("---\n")
-		all.Write(data)
+		text.WriteString("---\n")
+		text.Write(data)
 	}
-	return all.Bytes(), nil
+	return text.Bytes(), nil
 }

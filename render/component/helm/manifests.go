@@ -49,12 +49,12 @@ const (
 	after
 )
 
-// separator is where Helm splits documents.
+// separator matches the lines at which Helm splits documents.
 var separator = regexp.MustCompile(`(?m)^---[ \t]*`)
 
 // addFile adds the objects of a rendered template, or of a file of crds.
-func (m *manifests) addFile(name, text string, at place, crd bool) {
-	// Positions are those of the source, and not of what is rendered.
+func (m *manifests) addFile(name, text string, file place, crd bool) {
+	// Positions are positions in the source, and not in the rendered text.
 	source := m.sources[name].text
 	if crd {
 		source = text
@@ -66,7 +66,7 @@ func (m *manifests) addFile(name, text string, at place, crd bool) {
 		}
 		o, err := decode(doc)
 		if err != nil {
-			pos := m.loaded.pos(at, nthDocument(source, n), 1)
+			pos := m.loaded.pos(file, nthDocument(source, n), 1)
 			m.errs = append(m.errs, component.Fail(pos, nil, "", "the template makes no object: %s", m.hide(plain(err.Error()))))
 			continue
 		}
@@ -76,7 +76,7 @@ func (m *manifests) addFile(name, text string, at place, crd bool) {
 			continue
 		}
 		kind := o.Kind()
-		pos := m.loaded.pos(at, kindLine(source, kind, seen[kind]), 1)
+		pos := m.loaded.pos(file, kindLine(source, kind, seen[kind]), 1)
 		seen[kind]++
 		if !crd && m.takeHook(o, pos) {
 			continue
@@ -183,12 +183,12 @@ func (m *manifests) takeHook(o object.Object, pos object.Pos) bool {
 // phase returns when a hook runs; between means never. An installation decides: what comes after
 // one may need what it installs.
 func phase(events []string) int {
-	for _, of := range []struct {
+	for _, phases := range []struct {
 		event string
 		when  int
 	}{{"pre-install", before}, {"post-install", after}, {"pre-upgrade", before}, {"post-upgrade", after}} {
-		if slices.Contains(events, of.event) {
-			return of.when
+		if slices.Contains(events, phases.event) {
+			return phases.when
 		}
 	}
 	return between
@@ -224,7 +224,7 @@ func (m *manifests) output() (component.Output, error) {
 	first := slices.ContainsFunc(m.objects, func(o made) bool { return o.when == before })
 
 	// Number the phases; the objects of the chart itself have number 0.
-	var out component.Output
+	var output component.Output
 	number := 0 // of the phase, without regard to which one is 0
 	zero := 0
 	for i, o := range m.objects {
@@ -239,15 +239,15 @@ func (m *manifests) output() (component.Output, error) {
 			zero = number + 1
 		}
 		o.Phase, o.PhaseName = number, phaseName(o)
-		out.Objects = append(out.Objects, o.Object)
+		output.Objects = append(output.Objects, o.Object)
 	}
-	for i := range out.Objects {
-		out.Objects[i].Phase -= zero
+	for i := range output.Objects {
+		output.Objects[i].Phase -= zero
 		if m.objects[i].when == after && zero == 0 && m.objects[0].when == after {
-			out.Objects[i].Phase++ // There is nothing but hooks.
+			output.Objects[i].Phase++ // There is nothing but hooks.
 		}
 	}
-	return out, nil
+	return output, nil
 }
 
 func phaseName(o made) string {
@@ -274,11 +274,11 @@ func (m *manifests) warnOfLeftOut() {
 		if event == "test" || event == "test-success" || event == "test-failure" {
 			continue
 		}
-		at := m.left[event]
+		places := m.left[event]
 		what := "a hook is"
-		if len(at) > 1 {
-			what = fmt.Sprintf("%d hooks are", len(at))
+		if len(places) > 1 {
+			what = fmt.Sprintf("%d hooks are", len(places))
 		}
-		m.warn(at[0], fmt.Errorf("%s left out: nothing here runs %s", what, event), "do by hand what it does, or switch it off in values")
+		m.warn(places[0], fmt.Errorf("%s left out: nothing here runs %s", what, event), "do by hand what it does, or switch it off in values")
 	}
 }

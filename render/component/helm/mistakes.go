@@ -26,7 +26,7 @@ type step struct {
 }
 
 var (
-	// Errors of text/template, and of Helm where it has rewritten one.
+	// Errors of text/template, and errors that Helm has rewritten.
 	chained   = regexp.MustCompile(`template: ([^\s:]+):(\d+):(\d+): executing "[^"]*" at <(?s:.*?)>: `)
 	rewritten = regexp.MustCompile(`(?m)^\s*([^\s:]+):(\d+)(?::(\d+))?$`)
 	ofParser  = regexp.MustCompile(`^parse error at \(([^\s:]+):(\d+)(?::(\d+))?\): `)
@@ -40,8 +40,8 @@ func (r *run) trace(err error) (steps []step, text string) {
 	// The engine writes the places in one of three forms.
 	text = err.Error()
 	for _, form := range []*regexp.Regexp{chained, ofParser, rewritten} {
-		all := form.FindAllStringSubmatch(text, -1)
-		for _, m := range all {
+		matches := form.FindAllStringSubmatch(text, -1)
+		for _, m := range matches {
 			s := step{template: m[1]}
 			s.line, _ = strconv.Atoi(m[2])
 			if column, err := strconv.Atoi(m[3]); err == nil {
@@ -51,14 +51,14 @@ func (r *run) trace(err error) (steps []step, text string) {
 				steps = append(steps, s)
 			}
 		}
-		if len(all) > 0 {
+		if len(matches) > 0 {
 			end := form.FindAllStringIndex(text, -1)
 			text = text[end[len(end)-1][1]:]
 			break
 		}
 	}
 
-	// What follows the places is what is wrong.
+	// The mistake follows the places.
 	if lines := strings.Split(strings.TrimSpace(text), "\n"); executing.MatchString(strings.TrimSpace(lines[0])) {
 		text = strings.Join(lines[1:], " ")
 	}
@@ -105,7 +105,7 @@ func (r *run) broken(err error) error {
 	const most = 500
 	text = printable.Cut(r.hide(text), most, "…")
 
-	// The position is that of the innermost template; the outermost one is a note.
+	// The mistake is in the innermost template; the outermost template is a note.
 	e := component.Fail(r.opts.Pos, nil, hint, "%s", text)
 	if len(steps) == 0 {
 		e.Path = r.opts.Path.String()
@@ -136,32 +136,32 @@ var (
 const inPlaceOf = `\.Values((?:\.\w+)+)\s*\|\s*default\s+\(?%[1]s\b|default\s+\(%[1]s\b[^()]*\)\s+\.Values((?:\.\w+)+)`
 
 // named returns the values that the actions of steps use as a pattern says. It takes the
-// innermost action that uses any.
-func (r *run) named(steps []step, use *regexp.Regexp) (out []string) {
+// innermost action that uses a value.
+func (r *run) named(steps []step, use *regexp.Regexp) (names []string) {
 	for _, s := range slices.Backward(steps) {
 		action := r.action(s)
 		for _, m := range provided.FindAllStringSubmatch(action, -1) {
 			for _, name := range strings.Fields(m[1]) {
 				name = strings.Trim(name, `"`)
 				if name != "" {
-					out = append(out, name)
+					names = append(names, name)
 				}
 			}
 		}
 		for _, m := range use.FindAllStringSubmatch(action, -1) {
-			out = append(out, strings.Join(m[1:], "")[1:])
+			names = append(names, strings.Join(m[1:], "")[1:])
 		}
-		if len(out) > 0 {
+		if len(names) > 0 {
 			break
 		}
 	}
-	for i, name := range out {
+	for i, name := range names {
 		if !strings.HasPrefix(name, "global.") {
-			out[i] = r.sources[steps[0].template].chart + name
+			names[i] = r.sources[steps[0].template].chart + name
 		}
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // advice returns the hint that names the values to set.
@@ -175,23 +175,23 @@ func advice(names []string) string {
 // action returns the text of the action at s.
 func (r *run) action(s step) string {
 	text := r.sources[s.template].text
-	at := 0
+	start := 0
 	for n := 1; n < s.line; n++ {
-		i := strings.IndexByte(text[at:], '\n')
+		i := strings.IndexByte(text[start:], '\n')
 		if i < 0 {
 			return ""
 		}
-		at += i + 1
+		start += i + 1
 	}
-	at = min(at+max(s.column-1, 0), len(text))
-	begin := max(strings.LastIndex(text[:at], "{{"), 0)
-	if end := strings.Index(text[at:], "}}"); end >= 0 {
-		return text[begin : at+end]
+	start = min(start+max(s.column-1, 0), len(text))
+	begin := max(strings.LastIndex(text[:start], "{{"), 0)
+	if end := strings.Index(text[start:], "}}"); end >= 0 {
+		return text[begin : start+end]
 	}
 	return text[begin:]
 }
 
-// calledAt returns where the call is that c stops at, at the end of steps.
+// calledAt returns the steps that lead to the call that c stops at.
 func (r *run) calledAt(c *calls) []step {
 	_, err := r.execute(c)
 	if err == nil {
@@ -212,23 +212,23 @@ func (r *run) warnOfLookup() {
 
 // checkSame reports what differs when random functions give something else, once for each call that
 // objects come of.
-func (r *run) checkSame(c *calls, first component.Output) error {
+func (r *run) checkSame(c *calls, firstOutput component.Output) error {
 	const otherSeed, most = 1000, 2 // Each costs some renders more.
 	second, err := r.render(&calls{seed: otherSeed})
-	if err == nil && reflect.DeepEqual(first.Objects, second.Objects) {
+	if err == nil && reflect.DeepEqual(firstOutput.Objects, second.Objects) {
 		return nil
 	}
-	what := changed(first, second)
-	if len(what) == 0 {
+	functions := changed(firstOutput, second)
+	if len(functions) == 0 {
 		return object.Errors{r.random(c, 1, "")}
 	}
 	var errs object.Errors
 	known := map[object.Pos]bool{}
-	for _, text := range what[:min(most, len(what))] {
+	for _, text := range functions[:min(most, len(functions))] {
 		// The calls up to this one change it, and those before do not.
 		call := 1 + sort.Search(len(c.made)-1, func(i int) bool {
 			out, err := r.render(&calls{seed: otherSeed, until: i + 1})
-			return err != nil || slices.Contains(changed(first, out), text)
+			return err != nil || slices.Contains(changed(firstOutput, out), text)
 		})
 		if e := r.random(c, call, ", and so does "+text); !known[e.Pos] {
 			known[e.Pos] = true
@@ -240,10 +240,10 @@ func (r *run) checkSame(c *calls, first component.Output) error {
 
 // random returns the mistake that something depends on a call of a random function. The call is
 // the first of those that it depends on.
-func (r *run) random(c *calls, call int, what string) *object.Error {
+func (r *run) random(c *calls, call int, function string) *object.Error {
 	name := c.made[call-1]
 	called := slices.Compact(slices.Sorted(slices.Values(c.made)))
-	e := component.Fail(r.opts.Pos, nil, "", "results of %s differ in each render%s", strings.Join(called, ", "), what)
+	e := component.Fail(r.opts.Pos, nil, "", "results of %s differ in each render%s", strings.Join(called, ", "), function)
 	if steps := r.calledAt(&calls{stopAt: call}); len(steps) > 0 {
 		names := r.named(steps, regexp.MustCompile(fmt.Sprintf(inPlaceOf, name)))
 		e.Hint = advice(slices.DeleteFunc(names, r.isSet))
@@ -264,7 +264,7 @@ func (r *run) isSet(name string) bool {
 }
 
 // changed names the first field that differs of each object, Secrets first.
-func changed(a, b component.Output) (out []string) {
+func changed(a, b component.Output) (paths []string) {
 	secrets := 0
 	for i, o := range a.Objects {
 		if i >= len(b.Objects) {
@@ -276,24 +276,24 @@ func changed(a, b component.Output) (out []string) {
 		}
 		text := fmt.Sprintf("%s of %s %q", p, o.Object.Kind(), o.Object.Name())
 		if o.Object.Kind() != "Secret" {
-			out = append(out, text)
+			paths = append(paths, text)
 			continue
 		}
-		out = slices.Insert(out, secrets, text)
+		paths = slices.Insert(paths, secrets, text)
 		secrets++
 	}
-	return out
+	return paths
 }
 
-// differs returns the path of the first difference, and whether there is one.
-func differs(a, b any, at object.Path) (object.Path, bool) {
+// differs returns the path of the first difference, and reports whether a and b differ.
+func differs(a, b any, path object.Path) (object.Path, bool) {
 	if reflect.DeepEqual(a, b) {
 		return nil, false
 	}
 	if x, ok := a.(map[string]any); ok {
 		if y, ok := b.(map[string]any); ok {
 			for _, k := range object.SortedKeys(x) {
-				if p, found := differs(x[k], y[k], at.Append(object.Field(k))); found {
+				if p, found := differs(x[k], y[k], path.Append(object.Field(k))); found {
 					return p, true
 				}
 			}
@@ -302,11 +302,11 @@ func differs(a, b any, at object.Path) (object.Path, bool) {
 	if x, ok := a.([]any); ok {
 		if y, ok := b.([]any); ok && len(x) == len(y) {
 			for i := range x {
-				if p, found := differs(x[i], y[i], at.Append(object.Index(i))); found {
+				if p, found := differs(x[i], y[i], path.Append(object.Index(i))); found {
 					return p, true
 				}
 			}
 		}
 	}
-	return at, true
+	return path, true
 }

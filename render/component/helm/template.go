@@ -29,17 +29,17 @@ import (
 // HooksKeep leaves hooks what they are: objects with annotations.
 const HooksKeep = "keep"
 
-// Options are what a chart is rendered with.
+// Options say how a chart is rendered.
 type Options struct {
-	// ReleaseName and Namespace are those of Release.
+	// ReleaseName and Namespace are the name and the namespace of Release.
 	ReleaseName, Namespace string
-	// KubeVersion is that of Capabilities, such as 1.33; that of Helm's client where "".
+	// KubeVersion is the version in Capabilities, such as 1.33; the version of Helm's client where "".
 	KubeVersion string
-	// Served are the APIs of a version of Kubernetes; those of Helm's client where nil.
+	// Served returns the APIs of a version of Kubernetes; the APIs of Helm's client where nil.
 	Served func(kubeVersion string) []string
-	// APIVersions are added to those of Kubernetes itself.
+	// APIVersions are added to the APIs of Kubernetes itself.
 	APIVersions []string
-	// Values go over those of the chart, later ones over earlier ones.
+	// Values go over the values of the chart, later values over earlier values.
 	Values []Values
 	// SkipCRDs leaves out what is in crds/.
 	SkipCRDs bool
@@ -66,7 +66,7 @@ type Charts struct {
 
 // Engine implements [component.Engine].
 func (c Charts) Engine(ctx context.Context, req component.Request) (component.Output, error) {
-	// The options of a component are those of helm template, with defaults of the context.
+	// The options of a component are the options of helm template, with defaults of the context.
 	h := req.Component.Helm
 	if h == nil {
 		return component.Output{}, object.Errors{component.Fail(req.Component.Pos, req.Component.Path, "", "the component is no Helm chart")}
@@ -133,7 +133,7 @@ type run struct {
 	secrets *object.Secrets
 	// words are patterns of the user's values under names of secrets, the longest first.
 	words []string
-	// crds is what is in crds/, which no template changes.
+	// crds are the objects in crds/, which no template changes.
 	crds     []made
 	warnings object.Errors
 }
@@ -154,9 +154,9 @@ func Template(ctx context.Context, files fs.FS, dir string, o Options) (componen
 		return component.Output{}, err
 	}
 	c := &calls{}
-	out, err := r.render(c)
+	output, err := r.render(c)
 	if err == nil && len(c.made) > 0 {
-		err = r.checkSame(c, out)
+		err = r.checkSame(c, output)
 	}
 	if err == nil && c.looked {
 		r.warnOfLookup()
@@ -164,8 +164,8 @@ func Template(ctx context.Context, files fs.FS, dir string, o Options) (componen
 	if err != nil {
 		return component.Output{}, object.AsErrors(err, object.StageEvaluate).Sorted()
 	}
-	out.Warnings = append(out.Warnings, r.warnings...).Sorted()
-	return out, nil
+	output.Warnings = append(output.Warnings, r.warnings...).Sorted()
+	return output, nil
 }
 
 func (r *run) fail(pos object.Pos, hint, format string, args ...any) error {
@@ -173,18 +173,20 @@ func (r *run) fail(pos object.Pos, hint, format string, args ...any) error {
 }
 
 func (r *run) warn(pos object.Pos, err error, hint string) {
-	r.warnings = append(r.warnings, &object.Error{Stage: object.StageEvaluate, Severity: object.SeverityWarning, Pos: pos, Err: err, Hint: hint})
+	r.warnings = append(r.warnings, &object.Error{
+		Stage: object.StageEvaluate, Severity: object.SeverityWarning, Pos: pos, Err: err, Hint: hint,
+	})
 }
 
 // fileOf returns the position of a file of c, which may be a subchart.
 func (r *run) fileOf(c *chart.Chart, name string) object.Pos {
 	for _, f := range slices.Concat(c.Templates, c.Files) {
-		if at, ok := r.loaded.files[f]; ok {
+		if filePlace, ok := r.loaded.files[f]; ok {
 			up := strings.Count(f.Name, "/") + 1
-			if at.inner != "" {
-				return r.loaded.pos(place{at.file, path.Join(at.inner, strings.Repeat("../", up), name)}, 0, 0)
+			if filePlace.inner != "" {
+				return r.loaded.pos(place{filePlace.file, path.Join(filePlace.inner, strings.Repeat("../", up), name)}, 0, 0)
 			}
-			return r.loaded.pos(place{file: path.Join(at.file, strings.Repeat("../", up), name)}, 0, 0)
+			return r.loaded.pos(place{file: path.Join(filePlace.file, strings.Repeat("../", up), name)}, 0, 0)
 		}
 	}
 	return r.loaded.pos(r.loaded.root.join(name), 0, 0)
@@ -194,7 +196,8 @@ func (r *run) fileOf(c *chart.Chart, name string) object.Pos {
 func (r *run) prepare() error {
 	// Look at the chart itself.
 	if err := chartutil.ValidateReleaseName(r.opts.ReleaseName); err != nil {
-		return r.fail(r.opts.Pos, "set releaseName: at most 53 lower-case letters, digits and -", "%q cannot be the name of a release", r.opts.ReleaseName)
+		const hint = "set releaseName: at most 53 lower-case letters, digits and -"
+		return r.fail(r.opts.Pos, hint, "%q cannot be the name of a release", r.opts.ReleaseName)
 	}
 	if err := r.load(); err != nil {
 		return err
@@ -202,7 +205,8 @@ func (r *run) prepare() error {
 	c := r.loaded.chart
 	yaml := r.loaded.root.join("Chart.yaml")
 	if v := c.Metadata.APIVersion; v != chart.APIVersionV1 && v != chart.APIVersionV2 {
-		return r.fail(r.loaded.pos(yaml, 0, 0), "take a version of the chart for Helm 3 or 4", "apiVersion %q of chart %q is unknown: v1 and v2 are known", v, c.Name())
+		const hint = "take a version of the chart for Helm 3 or 4"
+		return r.fail(r.loaded.pos(yaml, 0, 0), hint, "apiVersion %q of chart %q is unknown: v1 and v2 are known", v, c.Name())
 	}
 	if kind := c.Metadata.Type; kind != "" && kind != "application" {
 		return r.fail(r.opts.Pos, "name a chart that depends on it", "chart %q is a %s chart, which makes no objects", c.Name(), kind)
@@ -223,20 +227,24 @@ func (r *run) prepare() error {
 	caps.APIVersions = slices.Concat(caps.APIVersions, r.opts.APIVersions)
 	r.caps = caps
 	if want := c.Metadata.KubeVersion; want != "" && !chartutil.IsCompatibleRange(want, caps.KubeVersion.String()) {
-		return r.fail(r.opts.Pos, "set kubeVersion of the context, or take another version of the chart", "chart %q wants Kubernetes %s, and this render is for %s", c.Name(), want, caps.KubeVersion.Version)
+		const hint = "set kubeVersion of the context, or take another version of the chart"
+		version := caps.KubeVersion.Version
+		return r.fail(r.opts.Pos, hint, "chart %q wants Kubernetes %s, and this render is for %s", c.Name(), want, version)
 	}
 
 	// All that the chart depends on must be in it.
 	var errs object.Errors
 	for _, d := range missing(c) {
 		hint := "run helm dependency build, and commit the folder charts"
-		errs = append(errs, component.Fail(r.chartLine(yaml, c, d.Name), nil, hint, "chart %q needs chart %q %s, which is not in its folder charts", c.Name(), d.Name, d.Version))
+		pos := r.chartLine(yaml, c, d.Name)
+		const format = "chart %q needs chart %q %s, which is not in its folder charts"
+		errs = append(errs, component.Fail(pos, nil, hint, format, c.Name(), d.Name, d.Version))
 	}
 	return errs.Err()
 }
 
 // chartLine returns the line of a dependency in Chart.yaml.
-func (r *run) chartLine(at place, c *chart.Chart, name string) object.Pos {
+func (r *run) chartLine(yaml place, c *chart.Chart, name string) object.Pos {
 	for _, f := range c.Raw {
 		if f.Name != "Chart.yaml" {
 			continue
@@ -245,12 +253,12 @@ func (r *run) chartLine(at place, c *chart.Chart, name string) object.Pos {
 			list, _ := v.Get("dependencies")
 			for _, item := range list.Items {
 				if n, _ := item.Get("name"); n.Text == name {
-					return r.loaded.pos(at, n.Pos.Line, n.Pos.Column)
+					return r.loaded.pos(yaml, n.Pos.Line, n.Pos.Column)
 				}
 			}
 		}
 	}
-	return r.loaded.pos(at, 0, 0)
+	return r.loaded.pos(yaml, 0, 0)
 }
 
 // load loads the chart anew. Its error says what is wrong with the chart.
@@ -293,7 +301,7 @@ func (r *run) prepareValues() (common.Values, error) {
 		r.warnOfUnread(c)
 	}
 
-	// Dependencies decide which subcharts there are, and the values get those of the chart.
+	// Dependencies decide which subcharts there are, and the values of the chart are filled in.
 	err := chartutil.ProcessDependencies(c, user)
 	var values common.Values
 	if err == nil {
@@ -363,7 +371,8 @@ func (r *run) render(c *calls) (component.Output, error) {
 		}
 	}
 	if size > component.MaxBytes {
-		return component.Output{}, r.fail(r.opts.Pos, "make several components of it", "the chart makes %d bytes, and %d are allowed", size, component.MaxBytes)
+		const format = "the chart makes %d bytes, and %d are allowed"
+		return component.Output{}, r.fail(r.opts.Pos, "make several components of it", format, size, component.MaxBytes)
 	}
 
 	// Definitions come first; they are the same in each render.
@@ -386,16 +395,16 @@ func (r *run) render(c *calls) (component.Output, error) {
 func (r *run) hide(text string) string {
 	if r.secrets == nil {
 		r.secrets = &object.Secrets{}
-		var own strings.Builder
+		var chartText strings.Builder
 		if r.loaded != nil && r.loaded.chart != nil {
 			for _, f := range r.loaded.chart.Raw {
-				own.Write(f.Data)
+				chartText.Write(f.Data)
 			}
 		}
-		known := own.String()
+		chartWords := chartText.String()
 		for _, v := range r.opts.Values {
 			leaves(v.Map, false, func(text string, secret bool) {
-				if !strings.Contains(known, text) {
+				if !strings.Contains(chartWords, text) {
 					r.secrets.Add(text)
 				}
 				if secret && text != "" {
@@ -412,7 +421,7 @@ func (r *run) hide(text string) string {
 }
 
 // leaves calls each for every text and number below v. The argument secret says whether a name
-// above it is a sensitive one.
+// above it is sensitive.
 func leaves(v any, secret bool, each func(text string, secret bool)) {
 	switch v := v.(type) {
 	case map[string]any:

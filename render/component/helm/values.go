@@ -40,12 +40,12 @@ func FromValue(v object.Value) (Values, error) {
 	if v.Kind == object.KindNone || v.Kind == object.KindNull {
 		return Values{}, nil
 	}
-	out := Values{Places: v}
-	err := json.Unmarshal(v.JSON(), &out.Map)
+	values := Values{Places: v}
+	err := json.Unmarshal(v.JSON(), &values.Map)
 	if err != nil {
 		err = errors.New("values are a map")
 	}
-	return out, err
+	return values, err
 }
 
 // ReadValues reads a values file. The argument name is the name that positions have.
@@ -67,27 +67,27 @@ func ReadValues(name string, data []byte) (Values, error) {
 // setValues returns values with arguments of the command line over them, in the order of Helm
 // (helm.sh/helm/v4 v4.2.4, pkg/cli/values/options.go). It returns only the places of the
 // arguments.
-func setValues(values []Values, sets []spec.HelmSet) (out Values, errs object.Errors) {
-	out.Map = map[string]any{}
+func setValues(values []Values, sets []spec.HelmSet) (laid Values, errs object.Errors) {
+	laid.Map = map[string]any{}
 	for _, v := range values {
-		out.Map = loader.MergeMaps(out.Map, v.Map)
+		laid.Map = loader.MergeMaps(laid.Map, v.Map)
 	}
 	for _, flag := range []string{"--set-json", "--set", "--set-string", "--set-file"} {
 		for _, s := range sets {
 			if s.Flag != flag {
 				continue
 			}
-			all, err := setOver(out.Map, s)
+			merged, err := setOver(laid.Map, s)
 			if err != nil { // The error of Helm shows parts of the value.
 				errs = append(errs, component.Fail(s.Pos, nil, "write NAME=VALUE as for helm template, such as a.b=1,c={x,y}", "Helm cannot read the argument, or it is in conflict with other values"))
 				continue
 			}
-			out.Map = all
+			laid.Map = merged
 			alone, _ := setOver(map[string]any{}, s)
-			out.Places = out.Places.Merge(placed(alone, s.Pos))
+			laid.Places = laid.Places.Merge(placed(alone, s.Pos))
 		}
 	}
-	return out, errs
+	return laid, errs
 }
 
 // setOver changes values by laying one argument over them, and returns them.
@@ -110,20 +110,20 @@ func setOver(values map[string]any, s spec.HelmSet) (map[string]any, error) {
 
 // placed returns v with every part at pos. Places need no texts.
 func placed(v any, pos object.Pos) object.Value {
-	out := object.Value{Kind: object.KindString, Pos: pos}
+	value := object.Value{Kind: object.KindString, Pos: pos}
 	switch v := v.(type) {
 	case map[string]any:
-		out.Kind = object.KindMap
+		value.Kind = object.KindMap
 		for _, k := range object.SortedKeys(v) {
-			out.Members = append(out.Members, object.Member{Name: k, Pos: pos, Value: placed(v[k], pos)})
+			value.Members = append(value.Members, object.Member{Name: k, Pos: pos, Value: placed(v[k], pos)})
 		}
 	case []any:
-		out.Kind = object.KindList
+		value.Kind = object.KindList
 		for _, item := range v {
-			out.Items = append(out.Items, placed(item, pos))
+			value.Items = append(value.Items, placed(item, pos))
 		}
 	}
-	return out
+	return value
 }
 
 var inQuotes = regexp.MustCompile(`"[^"]*"|'[^']*'|\x60[^\x60]*\x60`)
@@ -139,13 +139,13 @@ func plain(text string) string {
 }
 
 // checkSchemas checks the values of a chart and its subcharts.
-func (r *run) checkSchemas(c *chart.Chart, values map[string]any, at object.Path) (errs object.Errors) {
+func (r *run) checkSchemas(c *chart.Chart, values map[string]any, path object.Path) (errs object.Errors) {
 	if c.Schema != nil {
-		errs = append(errs, r.checkSchema(c, values, at)...)
+		errs = append(errs, r.checkSchema(c, values, path)...)
 	}
 	for _, sub := range c.Dependencies() {
 		if below, ok := values[sub.Name()].(map[string]any); ok {
-			errs = append(errs, r.checkSchemas(sub, below, at.Append(object.Field(sub.Name())))...)
+			errs = append(errs, r.checkSchemas(sub, below, path.Append(object.Field(sub.Name())))...)
 		}
 	}
 	return errs
@@ -184,11 +184,11 @@ func (r *run) warnOfUnread(c *chart.Chart) {
 	var walk func(v object.Value, known map[string]any, p object.Path)
 	walk = func(v object.Value, known map[string]any, p object.Path) {
 		for _, m := range v.Members {
-			at := p.Append(object.Field(m.Name))
+			path := p.Append(object.Field(m.Name))
 			_, ok := known[m.Name]
 			if ok || len(p) == 0 && (m.Name == "global" || m.Name == "tags") || len(p) == 0 && reads(m.Name) || len(p) > 0 && named(m.Name) {
 				below, _ := known[m.Name].(map[string]any)
-				walk(m.Value, below, at)
+				walk(m.Value, below, path)
 				continue
 			}
 			hint := object.Suggest(m.Name, object.SortedKeys(known))
@@ -196,15 +196,15 @@ func (r *run) warnOfUnread(c *chart.Chart) {
 				hint = fmt.Sprintf("did you mean %q?", other)
 			}
 			if len(p) == 0 || strings.HasPrefix(hint, "did you mean") {
-				r.warn(r.value(at), fmt.Errorf("chart %q does not read the value %s anywhere", c.Name(), at), hint)
+				r.warn(r.value(path), fmt.Errorf("chart %q does not read the value %s anywhere", c.Name(), path), hint)
 			}
 		}
 	}
 	walk(r.places, c.Values, nil)
 }
 
-// valueLike returns the path of a value of the chart whose name begins as the last one of m does,
-// such as web.replicaCount for replicas. It returns "" if there is none.
+// valueLike returns the path of a value of the chart whose name begins as the last name of m does,
+// such as web.replicaCount for replicas. It returns "" if there is no such value.
 func valueLike(m object.Member, known map[string]any) string {
 	for len(m.Value.Members) == 1 {
 		m = m.Value.Members[0]
@@ -228,7 +228,7 @@ type here struct{}
 // Load implements jsonschema.URLLoader.
 func (here) Load(url string) (any, error) { return nil, fmt.Errorf("%s is not fetched", url) }
 
-func (r *run) checkSchema(c *chart.Chart, values map[string]any, at object.Path) object.Errors {
+func (r *run) checkSchema(c *chart.Chart, values map[string]any, path object.Path) object.Errors {
 	const name = "file:///values.schema.json"
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(here{})
@@ -253,23 +253,23 @@ func (r *run) checkSchema(c *chart.Chart, values map[string]any, at object.Path)
 	if !errors.As(compiled.Validate(values), &wrong) {
 		return nil
 	}
-	return r.invalid(c, wrong, at)
+	return r.invalid(c, wrong, path)
 }
 
 // invalid returns the mistakes that a schema finds: the innermost ones.
-func (r *run) invalid(c *chart.Chart, wrong *jsonschema.ValidationError, at object.Path) (errs object.Errors) {
+func (r *run) invalid(c *chart.Chart, wrong *jsonschema.ValidationError, path object.Path) (errs object.Errors) {
 	// Report the causes of a mistake; alternatives are one mistake without causes.
-	if _, any := wrong.ErrorKind.(*kind.AnyOf); !any && len(wrong.Causes) > 0 {
+	if _, reported := wrong.ErrorKind.(*kind.AnyOf); !reported && len(wrong.Causes) > 0 {
 		if _, one := wrong.ErrorKind.(*kind.OneOf); !one {
 			for _, cause := range wrong.Causes {
-				errs = append(errs, r.invalid(c, cause, at)...)
+				errs = append(errs, r.invalid(c, cause, path)...)
 			}
 			return errs
 		}
 	}
 
 	// Find the value, which may be an item of a list.
-	p := at
+	p := path
 	for _, step := range wrong.InstanceLocation {
 		if v, found := r.places.Lookup(p); found == len(p) && v.Kind == object.KindList {
 			if n, err := strconv.Atoi(step); err == nil {
@@ -299,7 +299,7 @@ func (r *run) invalid(c *chart.Chart, wrong *jsonschema.ValidationError, at obje
 	return object.Errors{component.Fail(r.value(p), p, "", "values do not match the schema of chart %q: %s", c.Name(), r.hide(text))}
 }
 
-// value returns the position of a value: that of the user, or that of the field of the chart.
+// value returns the position of a value in the files of the user, or of the field of the chart.
 func (r *run) value(p object.Path) object.Pos {
 	if pos := r.places.NearestPos(p); pos.IsValid() {
 		return pos
