@@ -13,27 +13,27 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// ErrNoEngine is that of a component which needs kustomize or Helm in a program without them.
+// ErrNoEngine is the error of a component which needs kustomize or Helm in a program without them.
 var ErrNoEngine = errors.New("the program ropewalk-components, which builds kustomizations and charts, is not installed")
 
 // Limits of one component.
 const (
-	// MaxObjects is how many objects a component may have.
+	// MaxObjects limits the objects of a component.
 	MaxObjects = 20_000
-	// MaxBytes is how large what an engine writes may be.
+	// MaxBytes limits what an engine writes, in bytes.
 	MaxBytes = 64 << 20
 )
 
 // Request is one component to build.
 type Request struct {
-	// Name is that of the spec.
+	// Name is the name of the spec.
 	Name string
 	// Component says how to build. Its paths are relative to Dir.
 	Component spec.Component
 	// FS holds the files; Dir is a folder of it, "." for its root.
 	FS  fs.FS
 	Dir string
-	// Context is that of the spec.
+	// Context is the context of the spec.
 	Context object.Context
 	// At is the place, as the user knows it, of a line and column of a file of FS; both
 	// from 1, 0 where not known.
@@ -45,18 +45,18 @@ type Object struct {
 	Object object.Object
 	// Pos is the line of the file that the object comes from.
 	Pos object.Pos
-	// Phase orders the objects of a component: those of a phase come when all of earlier
-	// phases are ready. 0 is that of objects without an order of their own; a phase may be
-	// negative.
+	// Phase orders the objects of a component: objects of a phase come when all objects of
+	// earlier phases are ready. Objects without an order of their own have phase 0; a phase
+	// may be negative.
 	Phase int
 	// PhaseName names it, such as "pre-install hooks"; "" for phase 0.
 	PhaseName string
-	// ReadyWhen and Apply are those of the node.
+	// ReadyWhen and Apply are passed on to the node.
 	ReadyWhen []object.Ready
 	Apply     object.Apply
 }
 
-// Output is what an engine makes.
+// Output is the result of an engine.
 type Output struct {
 	// Objects are in the order of the engine. A List is expanded by [Nodes].
 	Objects  []Object
@@ -64,7 +64,7 @@ type Output struct {
 }
 
 // Engine builds components of one kind. The error is an object.Errors with all mistakes, or
-// wraps that of ctx.
+// wraps the error of ctx.
 type Engine func(ctx context.Context, req Request) (Output, error)
 
 // Fail returns a mistake in a component.

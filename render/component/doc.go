@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package component is what the engines have in common that make objects of files without
+// Package component holds what the engines have in common that make objects of files without
 // CUE: an [Engine] makes the objects of a [Request], and [Nodes] makes the nodes of a graph
 // of them.
 //

@@ -12,38 +12,45 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Nodes returns the nodes of what an engine made; at is the position of the spec.
-func Nodes(req Request, out Output, at object.Pos) ([]*object.Node, error) {
+// Nodes returns the nodes of the output of an engine; pos is the position of the spec.
+func Nodes(req Request, output Output, pos object.Pos) ([]*object.Node, error) {
 	// Make a node of each object, and of each item of a List.
 	var errs object.Errors
 	var nodes []*object.Node
-	sets := phases(out.Objects)
+	sets := phases(output.Objects)
 	generated := generatedNames{}
-	for _, made := range out.Objects {
-		below, mistake := made.Object.Expand()
+	for _, item := range output.Objects {
+		objects, mistake := item.Object.Expand()
 		if mistake != nil {
-			mistake.Stage, mistake.Pos = object.StageEvaluate, made.Pos
+			mistake.Stage, mistake.Pos = object.StageEvaluate, item.Pos
 			errs = append(errs, mistake)
 		}
-		for _, o := range below {
+		for _, o := range objects {
 			if req.Component.OfUnit {
 				o = generated.named(o)
 			}
 			if o.APIVersion() == "" || o.Kind() == "" || o.Name() == "" {
 				errs = append(errs, &object.Error{
-					Stage: object.StageEvaluate, Pos: made.Pos, Hint: o.NameHint(),
+					Stage: object.StageEvaluate, Pos: item.Pos, Hint: o.NameHint(),
 					Err: fmt.Errorf("an object needs apiVersion, kind and metadata.name, got %q, %q and %q", o.APIVersion(), o.Kind(), o.Name()),
 				})
 				continue
 			}
 			nodes = append(nodes, &object.Node{
-				Object: o, Pos: made.Pos, SpecPos: at, Set: sets[made.Phase], SetName: cmp.Or(made.PhaseName, "other objects"), ReadyWhen: made.ReadyWhen, Apply: made.Apply,
+				Object:    o,
+				Pos:       item.Pos,
+				SpecPos:   pos,
+				Set:       sets[item.Phase],
+				SetName:   cmp.Or(item.PhaseName, "other objects"),
+				ReadyWhen: item.ReadyWhen,
+				Apply:     item.Apply,
 			})
 
 			// The bound holds for what Lists expand to.
 		}
 		if len(nodes) > MaxObjects {
-			return nil, object.Errors{Fail(req.Component.Pos, req.Component.Path, "make several components of it", "makes more than %d objects", MaxObjects)}
+			const hint = "make several components of it"
+			return nil, object.Errors{Fail(req.Component.Pos, req.Component.Path, hint, "makes more than %d objects", MaxObjects)}
 		}
 	}
 
@@ -61,7 +68,7 @@ func Nodes(req Request, out Output, at object.Pos) ([]*object.Node, error) {
 // generatedNames counts the objects of each name that the API server would generate.
 type generatedNames map[object.Ref]int
 
-// named returns an object with a name in place of the one that the API server would generate:
+// named returns an object with a name in place of the name that the API server would generate:
 // migrate-generated for generateName: migrate-, and migrate-generated-2 for the next. Other objects
 // stay.
 func (g generatedNames) named(o object.Object) object.Object {
@@ -82,20 +89,20 @@ func (g generatedNames) named(o object.Object) object.Object {
 	return o
 }
 
-// phases returns the numbers of apply sets, from 1, by phase. There are none if all objects are
-// of one phase.
+// phases returns the numbers of apply sets, from 1, by phase. It is empty if all objects have
+// the same phase.
 func phases(objects []Object) map[int]int {
-	var all []int
+	var sorted []int
 	for _, o := range objects {
-		all = append(all, o.Phase)
+		sorted = append(sorted, o.Phase)
 	}
-	slices.SortFunc(all, cmp.Compare[int])
-	all = slices.Compact(all)
-	out := map[int]int{}
-	for i, phase := range all {
-		if len(all) > 1 {
-			out[phase] = i + 1
+	slices.SortFunc(sorted, cmp.Compare[int])
+	sorted = slices.Compact(sorted)
+	sets := map[int]int{}
+	for i, phase := range sorted {
+		if len(sorted) > 1 {
+			sets[phase] = i + 1
 		}
 	}
-	return out
+	return sets
 }

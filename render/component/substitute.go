@@ -19,22 +19,22 @@ import (
 // keepVariables is the label or annotation of an object in which Flux replaces no variables.
 const keepVariables = "kustomize.toolkit.fluxcd.io/substitute"
 
-// Substitute replaces ${NAME} in objects by the variables of a component, as Flux does with those of
-// postBuild: in the text of the whole object, so that ${REPLICAS} becomes a number, with the
+// Substitute replaces ${NAME} in objects by the variables of a component, as Flux does with the
+// variables of postBuild: in the text of the whole object, so that ${REPLICAS} becomes a number, with the
 // operators of a shell (${NAME:-default}) and $${NAME} for ${NAME}. A variable without a value is
 // an empty text, which a warning says. The error is an object.Errors with all mistakes.
-func Substitute(req Request, out Output) (Output, error) {
+func Substitute(req Request, output Output) (Output, error) {
 	variables := req.Component.Substitute
 	if variables == nil {
-		return out, nil
+		return output, nil
 	}
 
 	// Each variable without a value is reported once, at the first object that has it.
 	var errs object.Errors
 	empty := map[string]bool{}
-	made := make([]Object, len(out.Objects))
-	for i, o := range out.Objects {
-		made[i] = o
+	objects := make([]Object, len(output.Objects))
+	for i, o := range output.Objects {
+		objects[i] = o
 		if o.Object.Labels()[keepVariables] == "disabled" || o.Object.Annotations()[keepVariables] == "disabled" {
 			continue
 		}
@@ -46,7 +46,7 @@ func Substitute(req Request, out Output) (Output, error) {
 				errs = append(errs, e)
 			case spec.UnknownEmpty:
 				e.Severity = object.SeverityWarning
-				out.Warnings = append(out.Warnings, e)
+				output.Warnings = append(output.Warnings, e)
 			}
 		}
 		if err != nil {
@@ -54,10 +54,10 @@ func Substitute(req Request, out Output) (Output, error) {
 				"%s %q: its variables cannot be replaced: %w", o.Object.Kind(), o.Object.Name(), err))
 			continue
 		}
-		made[i].Object = replaced
+		objects[i].Object = replaced
 	}
-	out.Objects = made
-	return out, errs.Sorted().Err()
+	output.Objects = objects
+	return output, errs.Sorted().Err()
 }
 
 // missingVariable returns the mistake of a variable without a value.
@@ -71,31 +71,31 @@ const maxMissing = 100
 // substituteIn replaces the variables in the text of an object. The argument empty has the names
 // that are known to have no value; those that are found are added, and returned as missing. They
 // stay as they are written if keep is set.
-func substituteIn(o object.Object, variables map[string]string, empty map[string]bool, keep bool) (out object.Object, missing []string, err error) {
+func substituteIn(o object.Object, variables map[string]string, empty map[string]bool, keep bool) (result object.Object, missing []string, err error) {
 	text, err := yaml.Marshal(map[string]any(o))
 	if err != nil || !bytes.Contains(text, []byte("${")) {
 		return o, nil, err
 	}
 
-	// The library stops at a variable that is neither known nor has a default: it is the last one
-	// that it has asked for.
-	var last string
+	// The library stops at a variable that is neither known nor has a default: it is the last
+	// variable that the library has asked for.
+	var lastVariable string
 	lookup := func(name string) (string, bool) {
 		value, known := variables[name]
-		last = name
+		lastVariable = name
 		if keep && !known && empty[name] {
 			return "${" + name + "}", true
 		}
 		return strings.ReplaceAll(value, "\n", ""), known || empty[name]
 	}
 	replaced, err := envsubst.Eval(string(text), lookup)
-	for err != nil && last != "" && !empty[last] && len(missing) < maxMissing {
-		if _, known := variables[last]; known {
+	for err != nil && lastVariable != "" && !empty[lastVariable] && len(missing) < maxMissing {
+		if _, known := variables[lastVariable]; known {
 			break
 		}
-		empty[last] = true
-		missing = append(missing, last)
-		last = ""
+		empty[lastVariable] = true
+		missing = append(missing, lastVariable)
+		lastVariable = ""
 		replaced, err = envsubst.Eval(string(text), lookup)
 	}
 	if err != nil {
@@ -110,6 +110,6 @@ func substituteIn(o object.Object, variables map[string]string, empty map[string
 	if !bytes.HasPrefix(data, []byte("{")) {
 		return nil, missing, errors.New("what they make is no object")
 	}
-	out, err = object.Decode(data)
-	return out, missing, err
+	result, err = object.Decode(data)
+	return result, missing, err
 }
