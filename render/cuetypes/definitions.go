@@ -17,7 +17,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// fits is what the names that paths and definitions are made of look like.
+// fits matches the names that paths and definitions are made of.
 var fits = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$`)
 
 // Definitions returns the versions of a CustomResourceDefinition, one file for each, sorted.
@@ -34,7 +34,7 @@ func Definitions(crd object.Object) ([]File, error) {
 		return nil, errors.New("it is no CustomResourceDefinition of apiextensions.k8s.io/v1")
 	}
 	spec := extracted[0].Data.Spec
-	var out []File
+	var files []File
 	for _, version := range object.SortedKeys(extracted[0].Versions) {
 		for _, part := range []string{spec.Group, spec.Names.Kind, version} {
 			if !fits.MatchString(part) {
@@ -46,12 +46,12 @@ func Definitions(crd object.Object) ([]File, error) {
 		if err != nil {
 			return nil, fmt.Errorf("version %s: %w", version, err)
 		}
-		out = append(out, file)
+		files = append(files, file)
 	}
-	return out, nil
+	return files, nil
 }
 
-// defined returns a file whose fields are those of one definition. A namespace may be left out:
+// defined returns a file whose fields are the fields of one definition. A namespace may be left out:
 // an engine fills it in.
 func defined(kind string, file *ast.File) *ast.File {
 	body := &ast.StructLit{}
@@ -74,7 +74,7 @@ func defined(kind string, file *ast.File) *ast.File {
 	return file
 }
 
-// makeOptional makes a required field of a struct an optional one.
+// makeOptional makes a required field of a struct optional.
 func makeOptional(value ast.Expr, name string) {
 	s, ok := value.(*ast.StructLit)
 	if !ok {

@@ -7,6 +7,6 @@
 //
 // CUE's own encoder (cuelang.org/go/encoding/jsonschema) makes them of the schemas that
 // render/check judges objects by. Packages have the paths that "cue get go" gives them
-// (k8s.io/api/apps/v1 with #Deployment), and those of custom resources the paths that Timoni
+// (k8s.io/api/apps/v1 with #Deployment), and packages of custom resources the paths that Timoni
 // gives them (GROUP/KIND/VERSION), so that a module takes either.
 package cuetypes

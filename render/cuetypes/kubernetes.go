@@ -29,7 +29,7 @@ type File struct {
 // FileName is the name of each file.
 const FileName = "types_gen.cue"
 
-// origin is what references to components of other packages begin with.
+// origin begins the references to components of other packages.
 const origin = "https://kubernetes.io/"
 
 // Kubernetes returns the kinds and their parts that a version of Kubernetes has, such as
@@ -50,15 +50,15 @@ func Kubernetes(version, prefix string) ([]File, error) {
 		}
 		packages[at][name] = (&expander{minor: schemas.Minor(version), at: at, kinds: kinds}).component(component, compact)
 	}
-	var out []File
+	var files []File
 	for _, at := range object.SortedKeys(packages) {
 		file, err := writePackage(at, prefix, packages[at])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", at, err)
 		}
-		out = append(out, file)
+		files = append(files, file)
 	}
-	return out, nil
+	return files, nil
 }
 
 // place returns the package and the name of a component.
@@ -127,13 +127,13 @@ type expander struct {
 
 // kindsOf returns apiVersion and kind of the components that are kinds of their own.
 func kindsOf() map[string][]string {
-	out := map[string][]string{}
+	kinds := map[string][]string{}
 	for line := range strings.Lines(schemas.Kinds()) {
 		if fields := strings.Fields(line); len(fields) >= 4 {
-			out[fields[3]] = fields[:2]
+			kinds[fields[3]] = fields[:2]
 		}
 	}
-	return out
+	return kinds
 }
 
 // component returns the schema of a component, without what its version lacks.
@@ -144,8 +144,8 @@ func (e *expander) component(name string, compact any) map[string]any {
 	case "apimachinery.pkg.runtime.RawExtension", "meta.v1.FieldsV1":
 		return map[string]any{"type": "object", "additionalProperties": true}
 	}
-	out := e.schema(compact)
-	if members, ok := out["properties"].(map[string]any); ok {
+	properties := e.schema(compact)
+	if members, ok := properties["properties"].(map[string]any); ok {
 		if kind := e.kinds[name]; kind != nil {
 			members["apiVersion"], members["kind"] = map[string]any{"enum": kind[:1]}, map[string]any{"enum": kind[1:]}
 		}
@@ -155,13 +155,13 @@ func (e *expander) component(name string, compact any) map[string]any {
 			}
 		}
 	}
-	return out
+	return properties
 }
 
 // schema returns a schema in the words of JSON Schema, of the compact form in which the schemas
 // are stored.
 func (e *expander) schema(compact any) map[string]any {
-	out := map[string]any{}
+	properties := map[string]any{}
 	m, _ := compact.(map[string]any)
 
 	// Each word of the compact form has a counterpart.
@@ -170,31 +170,31 @@ func (e *expander) schema(compact any) map[string]any {
 		case "ref":
 			at, definition := place(value.(string))
 			if at == e.at {
-				out["$ref"] = "#/components/schemas/" + definition
+				properties["$ref"] = "#/components/schemas/" + definition
 			} else {
-				out["$ref"] = origin + value.(string)
+				properties["$ref"] = origin + value.(string)
 			}
 		case "props":
 			members := map[string]any{}
 			for member, of := range value.(map[string]any) {
 				members[member] = e.schema(of)
 			}
-			out["properties"] = members
+			properties["properties"] = members
 		case "items":
-			out["items"] = e.schema(value)
+			properties["items"] = e.schema(value)
 		case "values":
-			out["additionalProperties"] = e.schema(value)
+			properties["additionalProperties"] = e.schema(value)
 		case "type", "format", "required", "enum":
-			out[name] = value
+			properties[name] = value
 		case "min":
-			out["minimum"] = value
+			properties["minimum"] = value
 		case "max":
-			out["maximum"] = value
+			properties["maximum"] = value
 		case "list":
-			out["x-kubernetes-list-type"] = value
+			properties["x-kubernetes-list-type"] = value
 		case "keys":
-			out["x-kubernetes-list-map-keys"] = value
+			properties["x-kubernetes-list-map-keys"] = value
 		}
 	}
-	return out
+	return properties
 }
