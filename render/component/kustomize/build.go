@@ -20,7 +20,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// The folders of a build: that of the files, and that of the fields laid over them.
+// The folders of a build: for the files, and for the fields laid over them.
 const (
 	treeDir = "/t"
 	topDir  = "/top"
@@ -46,18 +46,18 @@ type Run struct {
 	Schema bool
 }
 
-// Built is what the library makes.
+// Built is the result of the library.
 type Built struct {
 	// Results are in the order of the library.
 	Results []Result
 	// Unused are the names of vars that are never used, sorted, also of a build that fails.
 	Unused []string
-	// ManagedBy is what the library writes of itself into a label.
+	// ManagedBy is the name of the library, with its version, in the label of its objects.
 	ManagedBy string
 }
 
-// New returns the engine. The function charts renders those of helmCharts, which are refused if it
-// is nil.
+// New returns the engine. The function charts renders the charts of helmCharts, which are refused if
+// it is nil.
 func New(library Library, charts Charts) component.Engine {
 	return func(ctx context.Context, req component.Request) (component.Output, error) {
 		w := newWalker(req.FS, *req.Component.Kustomize, req.At)
@@ -72,7 +72,10 @@ func New(library Library, charts Charts) component.Engine {
 		if err := w.errs.Sorted().Err(); err != nil {
 			return component.Output{}, err
 		}
-		b := &build{walker: w, library: library, root: w.made[root], top: top, dir: treeDir + "/" + root, fs: memory{filesys.MakeFsInMemory(), map[string]string{}}, rendered: map[string]object.Pos{}}
+		b := &build{
+			walker: w, library: library, root: w.made[root], top: top, dir: treeDir + "/" + root,
+			fs: memory{filesys.MakeFsInMemory(), map[string]string{}}, rendered: map[string]object.Pos{},
+		}
 		if err := b.inflate(ctx, charts); err != nil {
 			return component.Output{}, err
 		}
@@ -84,8 +87,8 @@ func New(library Library, charts Charts) component.Engine {
 type build struct {
 	*walker
 	library Library
-	// root is the kustomization of the component, and top that of the fields over it, nil
-	// if there are none.
+	// root is the kustomization of the component, and top the kustomization of the fields over
+	// it, nil without fields.
 	root, top *kustomization
 	// dir is the folder that is built.
 	dir string
@@ -103,29 +106,29 @@ func (b *build) run(ctx context.Context) (component.Output, error) {
 		}
 	}
 
-	// Fields of the component are a kustomization above that of the author.
-	first := b.root
+	// Fields of the component are a kustomization above the kustomization of the author.
+	outermost := b.root
 	if b.top != nil {
-		first = b.top
+		outermost = b.top
 		b.dir = topDir
 		b.layOver()
 	}
 
 	// A mark in the annotations tells where an object comes from.
-	plain := first.types.BuildMetadata
+	plain := outermost.types.BuildMetadata
 	traced := append(slices.Clone(plain), types.OriginAnnotations)
 	if slices.Contains(plain, types.OriginAnnotations) {
 		traced = plain
 	}
 
 	// Without the mark the objects are exact, if annotations may change them.
-	out, err := b.runKustomize(ctx, traced)
+	results, err := b.runKustomize(ctx, traced)
 	if err == nil && b.touchesAnnotations() && len(traced) > len(plain) {
 		var exact []Result
 		exact, err = b.runKustomize(ctx, plain)
-		out = withOrigins(exact, out)
+		results = withOrigins(exact, results)
 	} else if err != nil && b.touchesAnnotations() {
-		out, err = b.runKustomize(ctx, plain)
+		results, err = b.runKustomize(ctx, plain)
 	}
 
 	// A mistake is explained with the files of the user.
@@ -137,10 +140,10 @@ func (b *build) run(ctx context.Context) (component.Output, error) {
 	}
 
 	// Each object has the place that it comes from.
-	b.warnOfUnused(out)
-	objects := make([]component.Object, 0, len(out))
+	b.warnOfUnused(results)
+	objects := make([]component.Object, 0, len(results))
 	places := b.places()
-	for _, r := range out {
+	for _, r := range results {
 		objects = append(objects, component.Object{Object: r.Object, Pos: places.of(r)})
 	}
 	return component.Output{Objects: objects, Warnings: b.warnings.Sorted()}, nil
@@ -192,24 +195,25 @@ func (b *build) runKustomize(ctx context.Context, metadata []string) ([]Result, 
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	out, err := b.library.Build(Run{Files: b.fs, Dir: b.dir, Origins: slices.Contains(b.root.types.BuildMetadata, types.OriginAnnotations), Schema: b.hasSchema()})
+	origins := slices.Contains(b.root.types.BuildMetadata, types.OriginAnnotations)
+	out, err := b.library.Build(Run{Files: b.fs, Dir: b.dir, Origins: origins, Schema: b.hasSchema()})
 	b.warnOfUnusedVars(out.Unused)
 	b.nameOrigins(out)
 	return out.Results, err
 }
 
-// release is that of the kustomize that has this version of the library.
+// release is the release of kustomize that has this version of the library.
 const release = "v5.8.2"
 
 // nameOrigins sets the label of what built an object to kustomize of that release, and the
-// annotations of where it comes from to the folder of the author instead of that in memory.
-func (b *build) nameOrigins(out Built) {
+// annotations of where it comes from to the folder of the author instead of the folder in memory.
+func (b *build) nameOrigins(built Built) {
 	if len(b.root.types.BuildMetadata) == 0 {
 		return
 	}
-	for _, r := range out.Results {
+	for _, r := range built.Results {
 		meta, _ := r.Object["metadata"].(map[string]any)
-		if labels, ok := meta["labels"].(map[string]any); ok && labels[konfig.ManagedbyLabelKey] == out.ManagedBy {
+		if labels, ok := meta["labels"].(map[string]any); ok && labels[konfig.ManagedbyLabelKey] == built.ManagedBy {
 			labels[konfig.ManagedbyLabelKey] = "kustomize-" + release
 		}
 		annotations, _ := meta["annotations"].(map[string]any)
@@ -246,7 +250,7 @@ func (b *build) warnOfUnusedVars(names []string) {
 		return
 	}
 	for _, k := range b.made {
-		if _, ok := k.value.Get("vars"); ok && k.in == "." {
+		if _, ok := k.value.Get("vars"); ok && k.repository == "." {
 			b.warn(k, object.Fields("vars"), "", "never used: %s", strings.Join(names, ", "))
 		}
 	}

@@ -17,10 +17,10 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// ChartOptions are those of one of helmCharts.
+// ChartOptions are the options of an entry of helmCharts.
 type ChartOptions struct {
 	Name, ReleaseName, Namespace string
-	// Values are files of values, of which a later one wins, over those of the chart.
+	// Values are files of values, which go over the values of the chart. A later file wins.
 	Values                            [][]byte
 	IncludeCRDs, SkipHooks, SkipTests bool
 	APIVersions                       []string
@@ -148,7 +148,7 @@ func (b *build) values(k *kustomization, c types.HelmChart, dir string) ([][]byt
 	if c.ValuesFile != "" {
 		file = path.Join(k.dir, c.ValuesFile)
 	}
-	out := [][]byte{b.files[file]}
+	files := [][]byte{b.files[file]}
 	if len(c.ValuesInline) > 0 {
 		inline, err := json.Marshal(c.ValuesInline)
 		if err != nil {
@@ -156,15 +156,15 @@ func (b *build) values(k *kustomization, c types.HelmChart, dir string) ([][]byt
 		}
 		switch c.ValuesMerge {
 		case "replace":
-			out = [][]byte{inline}
+			files = [][]byte{inline}
 		case "merge":
-			out = [][]byte{inline, b.files[file]}
+			files = [][]byte{inline, b.files[file]}
 		default:
-			out = append(out, inline)
+			files = append(files, inline)
 		}
 	}
 	for _, name := range c.AdditionalValuesFiles {
-		out = append(out, b.files[path.Join(k.dir, name)])
+		files = append(files, b.files[path.Join(k.dir, name)])
 	}
-	return out, nil
+	return files, nil
 }

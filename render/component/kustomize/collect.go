@@ -39,24 +39,24 @@ type Remote struct {
 
 // Chart is a chart of a repository.
 type Chart struct {
-	// Repo, Name and Version are those of [spec.ChartKey].
+	// Repo, Name and Version are the arguments of [spec.ChartKey].
 	Repo, Name, Version string
 	Pos                 object.Pos
 }
 
-// Collected is what a build needs.
+// Collected lists what a build needs.
 type Collected struct {
 	// Files are the paths that a build reads, sorted.
 	Files []string
-	// Remotes and Charts are what is not in the tree yet. Others may be found in them.
+	// Remotes and Charts are not in the tree yet. More of them may be found in them.
 	Remotes []Remote
 	Charts  []Chart
 }
 
 // Collect finds all that a build of the kustomization of c reads; dir is the folder of fsys that
 // paths in c are relative to, and at as in component.Request. The error is an object.Errors.
-func Collect(fsys fs.FS, dir string, c spec.Component, at func(name string, line, column int) object.Pos) (Collected, error) {
-	w := newWalker(fsys, *c.Kustomize, at)
+func Collect(fsys fs.FS, dir string, c spec.Component, posOf func(name string, line, column int) object.Pos) (Collected, error) {
+	w := newWalker(fsys, *c.Kustomize, posOf)
 	w.walkAll(dir, c)
 	if err := w.errs.Sorted().Err(); err != nil {
 		return Collected{}, err
@@ -77,7 +77,7 @@ func parseRemote(text string) (r Remote, ok bool) {
 	u, err := url.Parse(bare)
 	web := err == nil && (u.Scheme == "http" || u.Scheme == "https")
 
-	// Origin is what the library shows of its reader of such references.
+	// The library shows its reader of such references only by Origin.
 	origin := (&resource.Origin{}).Append(bare)
 	if web && (origin.Repo == "" || !marked(u, rest)) {
 		return Remote{URL: text, Type: TypeHTTP, Refs: []string{bare}}, true
@@ -119,7 +119,7 @@ func parseRemote(text string) (r Remote, ok bool) {
 	return r, true
 }
 
-// marked reports whether a URL of the web is that of a repository.
+// marked reports whether a URL of the web belongs to a repository.
 func marked(u *url.URL, rest string) bool {
 	_, after, _ := strings.Cut(rest, "://")
 	ext := path.Ext(u.Path)
@@ -129,5 +129,6 @@ func marked(u *url.URL, rest string) bool {
 	case ext == ".yaml" || ext == ".yml" || ext == ".json" || u.Host == "raw.githubusercontent.com" || strings.Contains(u.Path, "/releases/"):
 		return false
 	}
-	return u.Query().Has("ref") || u.Query().Has("version") || slices.Contains([]string{"github.com", "gitlab.com", "bitbucket.org", "codeberg.org"}, u.Host)
+	hosts := []string{"github.com", "gitlab.com", "bitbucket.org", "codeberg.org"}
+	return u.Query().Has("ref") || u.Query().Has("version") || slices.Contains(hosts, u.Host)
 }

@@ -23,17 +23,17 @@ func (b *build) conflict(text string) error {
 		return b.generators(name, strings.Contains(text, "does not exist"))
 	}
 	name := find(varTwice, text)
-	what := "there is a var %q already"
+	noun := "there is a var %q already"
 	hint := "remove one of them, or give it another name"
 	if name == "" {
 		name = find(varSeveral, text)
-		what = "objref of var %q selects several objects"
+		noun = "objref of var %q selects several objects"
 		hint = "set its namespace, or write a replacement"
 	}
 	if name == "" {
 		return nil
 	}
-	return b.declared(hint, fmt.Sprintf(what, name), func(k *kustomization) (p []object.Path) {
+	return b.declared(hint, fmt.Sprintf(noun, name), func(k *kustomization) (p []object.Path) {
 		for i, v := range k.types.Vars { //nolint:staticcheck // Files of others have deprecated fields.
 			if v.Name == name {
 				p = append(p, item("vars", i))
@@ -65,19 +65,19 @@ func (b *build) generators(name string, absent bool) error {
 	})
 }
 
-// declared returns a mistake at the last of the places that in finds. The others are notes.
-func (b *build) declared(hint, text string, in func(*kustomization) []object.Path) error {
+// declared returns a mistake at the last of the places that pathsIn finds. The others are notes.
+func (b *build) declared(hint, text string, pathsIn func(*kustomization) []object.Path) error {
 	e := component.Fail(b.pos(b.root, nil), nil, hint, "%s", text)
-	var at []object.Pos
+	var positions []object.Pos
 	for _, name := range slices.Sorted(maps.Keys(b.made)) {
-		for _, p := range in(b.made[name]) {
-			at = append(at, b.pos(b.made[name], p))
+		for _, p := range pathsIn(b.made[name]) {
+			positions = append(positions, b.pos(b.made[name], p))
 			e.Path = p.String()
 		}
 	}
-	for i, pos := range at {
+	for i, pos := range positions {
 		e.Pos = pos
-		if i < len(at)-1 {
+		if i < len(positions)-1 {
 			e.Notes = append(e.Notes, object.Note{Pos: pos, Text: "it is here, too"})
 		}
 	}
@@ -96,7 +96,7 @@ func (b *build) keysTwice() object.Errors {
 	}
 	for file, docs := range b.docs {
 		for _, d := range docs {
-			report(d.node, func(n *yaml.Node) object.Pos { return b.at(file, n.Line, n.Column) })
+			report(d.node, func(n *yaml.Node) object.Pos { return b.posOf(file, n.Line, n.Column) })
 		}
 	}
 	for _, p := range b.patches {
@@ -107,17 +107,17 @@ func (b *build) keysTwice() object.Errors {
 	return errs.Sorted()
 }
 
-// repeatedKeys returns the keys of the maps in n that are there twice, each with the first one.
-func repeatedKeys(n *yaml.Node) (out [][2]*yaml.Node) {
+// repeatedKeys returns the keys of the maps in n that are there twice, each with its first place.
+func repeatedKeys(n *yaml.Node) (repeated [][2]*yaml.Node) {
 	known := map[string]*yaml.Node{}
 	for i, c := range n.Content {
 		if n.Kind == yaml.MappingNode && i%2 == 0 && c.Kind == yaml.ScalarNode {
 			if first, ok := known[c.Value]; ok {
-				out = append(out, [2]*yaml.Node{first, c})
+				repeated = append(repeated, [2]*yaml.Node{first, c})
 			}
 			known[c.Value] = c
 		}
-		out = append(out, repeatedKeys(c)...)
+		repeated = append(repeated, repeatedKeys(c)...)
 	}
-	return out
+	return repeated
 }

@@ -48,7 +48,9 @@ func (b *build) explain(err error) error {
 				continue
 			}
 			if i := slices.IndexFunc(k.types.Replicas, func(r types.Replica) bool { return r.Name == name }); i >= 0 {
-				return object.Errors{component.Fail(b.pos(k, item("replicas", i)), item("replicas", i), "correct the name, or remove it", "no Deployment, StatefulSet, ReplicaSet or ReplicationController is called %q", name)}
+				const format = "no Deployment, StatefulSet, ReplicaSet or ReplicationController is called %q"
+				field := item("replicas", i)
+				return object.Errors{component.Fail(b.pos(k, field), field, "correct the name, or remove it", format, name)}
 			}
 		}
 	}
@@ -80,7 +82,8 @@ func (b *build) explain(err error) error {
 			break
 		}
 	}
-	return object.Errors{component.Fail(b.patchAt(text, pos), nil, "\"kustomize build\" may say more, with values of the files", "%s", b.short(text))}
+	const hint = "\"kustomize build\" may say more, with values of the files"
+	return object.Errors{component.Fail(b.patchAt(text, pos), nil, hint, "%s", b.short(text))}
 }
 
 func find(pattern, text string) string {
@@ -108,59 +111,61 @@ func (b *build) untargeted(id, text string) error {
 	kind, name, namespace := split(id)
 
 	// The objects of the kind tell what was meant.
-	var of []string
+	var candidates []string
 	for _, docs := range b.docs {
 		for _, d := range docs {
 			if d.kind == kind {
-				of = append(of, d.name)
+				candidates = append(candidates, d.name)
 			}
 		}
 	}
 	hint := fmt.Sprintf("there is no %s to patch", kind)
-	if slices.Contains(of, name) {
+	if slices.Contains(candidates, name) {
 		hint = "one of this name has another group, version or namespace, or comes later"
-	} else if len(of) > 0 {
-		hint = object.Suggest(name, of)
+	} else if len(candidates) > 0 {
+		hint = object.Suggest(name, candidates)
 	}
 	if namespace != "" {
 		name = namespace + "/" + name
 	}
 
 	// The text tells whether there are none or several.
-	what := "nothing: no"
+	noun := "nothing: no"
 	if find(several, text) != "" {
-		what, hint = "several objects:", "set target in patches, with the namespace or labels of one"
+		noun, hint = "several objects:", "set target in patches, with the namespace or labels of one"
 	}
 
-	// The place is that of the patch.
+	// The mistake is at the place of the patch.
 	pos := b.pos(b.root, nil)
 	for _, p := range b.patches {
 		for _, d := range p.docs {
-			if d.kind == kind && (d.name == name || namespace != "" && namespace+"/"+d.name == name) {
+			sameName := d.name == name || (namespace != "" && namespace+"/"+d.name == name)
+			if sameName && d.kind == kind {
 				pos = p.pos(d)
 			}
 		}
 	}
-	return object.Errors{component.Fail(pos, nil, hint, "the patch matches %s %s %q", what, kind, name)}
+	return object.Errors{component.Fail(pos, nil, hint, "the patch matches %s %s %q", noun, kind, name)}
 }
 
 // duplicate returns the mistake of two objects of one name.
 func (b *build) duplicate(id string) error {
 	kind, name, _ := split(id)
-	var at []object.Pos
+	var positions []object.Pos
 	for _, file := range slices.Sorted(maps.Keys(b.docs)) {
 		for _, d := range b.docs[file] {
 			if d.kind == kind && (d.name == name || strings.Contains(name, d.name)) {
-				at = append(at, b.at(file, d.line, d.column))
+				positions = append(positions, b.posOf(file, d.line, d.column))
 			}
 		}
 	}
-	e := component.Fail(b.pos(b.root, nil), nil, "remove one of them, or give one another name or namespace", "%s %q is there twice", kind, name)
-	if len(at) > 0 {
-		e.Pos = at[len(at)-1]
+	const hint = "remove one of them, or give one another name or namespace"
+	e := component.Fail(b.pos(b.root, nil), nil, hint, "%s %q is there twice", kind, name)
+	if len(positions) > 0 {
+		e.Pos = positions[len(positions)-1]
 	}
-	if len(at) > 1 {
-		e.Notes = []object.Note{{Pos: at[0], Text: "first here"}}
+	if len(positions) > 1 {
+		e.Notes = []object.Note{{Pos: positions[0], Text: "first here"}}
 	}
 	return object.Errors{e}
 }
@@ -171,7 +176,7 @@ func (b *build) nameless() object.Errors {
 	for file, docs := range b.docs {
 		for _, d := range docs {
 			if field := map[bool]string{d.name == "": "metadata.name", d.kind == "": "kind"}[true]; field != "" {
-				errs = append(errs, component.Fail(b.at(file, d.line, d.column), nil, "", "%s has no %s", cmp.Or(d.kind, "the object"), field))
+				errs = append(errs, component.Fail(b.posOf(file, d.line, d.column), nil, "", "%s has no %s", cmp.Or(d.kind, "the object"), field))
 			}
 		}
 	}
@@ -180,12 +185,12 @@ func (b *build) nameless() object.Errors {
 
 // patchAt returns the place of the patch that an error is about.
 func (b *build) patchAt(text string, pos object.Pos) object.Pos {
-	at := find(jsonPath, text)
+	excerpt := find(jsonPath, text)
 	for _, p := range b.patches {
 		broken := slices.ContainsFunc(p.docs, func(d document) bool { return d.kind == "" || d.name == "" })
 		quoted := len(p.text) > 0 && strings.Contains(text, strings.TrimSpace(p.text[:min(len(p.text), 80)]))
 		broken = broken && strings.Contains(text, "unable to parse") || len(p.docs) == 0 && strings.Contains(text, "empty")
-		if at != "" && strings.Contains(p.text, at) || quoted || broken {
+		if excerpt != "" && strings.Contains(p.text, excerpt) || quoted || broken {
 			return p.field
 		}
 	}

@@ -46,16 +46,16 @@ func (w *walker) refuseExposed(top *kustomization) {
 }
 
 // replacementsOf returns the replacements of a file, which holds one or a list.
-func (w *walker) replacementsOf(k *kustomization, ref string) (out []types.Replacement) {
+func (w *walker) replacementsOf(k *kustomization, ref string) (replacements []types.Replacement) {
 	name, ok := w.join(k, ref, func(string, string, ...any) {})
-	var one types.Replacement
+	var replacement types.Replacement
 	switch {
 	case !ok: // It was reported.
-	case yaml.Unmarshal(w.files[name], &out) == nil:
-	case yaml.Unmarshal(w.files[name], &one) == nil:
-		return []types.Replacement{one}
+	case yaml.Unmarshal(w.files[name], &replacements) == nil:
+	case yaml.Unmarshal(w.files[name], &replacement) == nil:
+		return []types.Replacement{replacement}
 	}
-	return out
+	return replacements
 }
 
 // reportReplaced reports the first replacement that shows a value of a Secret.
@@ -71,7 +71,10 @@ func (w *walker) reportReplaced(pos object.Pos, p object.Path, list []types.Repl
 			continue
 		}
 		if slices.ContainsFunc(r.Targets, func(t *types.TargetSelector) bool {
-			return t == nil || t.Select == nil || t.Select.Kind != "Secret" || slices.ContainsFunc(t.FieldPaths, func(field string) bool { return !isData(field) })
+			if t == nil || t.Select == nil || t.Select.Kind != "Secret" {
+				return true
+			}
+			return slices.ContainsFunc(t.FieldPaths, func(field string) bool { return !isData(field) })
 		}) {
 			w.errs = append(w.errs, copied(pos, p))
 			return
@@ -99,8 +102,8 @@ func (w *walker) reportUnmade(pos object.Pos, p object.Path, k *kustomization, t
 }
 
 // takesSecrets reports whether a selector may have Secrets.
-func takesSecrets(of types.Selector) bool {
-	match, err := types.NewSelectorRegex(&types.Selector{ResId: resid.ResId{Gvk: of.Gvk}})
+func takesSecrets(selector types.Selector) bool {
+	match, err := types.NewSelectorRegex(&types.Selector{ResId: resid.ResId{Gvk: selector.Gvk}})
 	return err != nil || match.MatchGvk(resid.NewGvk("", "v1", "Secret"))
 }
 
@@ -121,9 +124,10 @@ func isData(field string) bool {
 
 // isSecretData reports whether a field holds data of a Secret. A name may have got a prefix, a suffix
 // or another name since the file that has it, so that without a kind any Secret may be meant,
-// unless the name is that of another object.
+// unless another object has the name.
 func (w *walker) isSecretData(id resid.ResId, field string) bool {
-	if !isData(field) || id.Kind != "Secret" && id.Kind != "" {
+	mayBeSecret := id.Kind == "Secret" || id.Kind == ""
+	if !mayBeSecret || !isData(field) {
 		return false
 	}
 	if id.Kind == "Secret" || w.hasSecret(func(name string) bool { return strings.Contains(id.Name, name) }) {
@@ -143,14 +147,14 @@ func (w *walker) isSecretData(id resid.ResId, field string) bool {
 }
 
 // hasSecret reports whether a file or a generator has a Secret of such a name.
-func (w *walker) hasSecret(named func(name string) bool) bool {
+func (w *walker) hasSecret(matches func(name string) bool) bool {
 	for _, docs := range w.docs {
-		if slices.ContainsFunc(docs, func(d document) bool { return (d.kind == "Secret" || d.kind == "SecretGenerator") && named(d.name) }) {
+		if slices.ContainsFunc(docs, func(d document) bool { return (d.kind == "Secret" || d.kind == "SecretGenerator") && matches(d.name) }) {
 			return true
 		}
 	}
 	for _, k := range w.made {
-		if slices.ContainsFunc(k.types.SecretGenerator, func(s types.SecretArgs) bool { return named(s.Name) }) {
+		if slices.ContainsFunc(k.types.SecretGenerator, func(s types.SecretArgs) bool { return matches(s.Name) }) {
 			return true
 		}
 	}

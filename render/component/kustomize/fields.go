@@ -103,7 +103,7 @@ func deprecations() [][2]string {
 
 // warnOfDeprecated warns of fields that a later kustomize may not read, in files of the user.
 func (w *walker) warnOfDeprecated(k *kustomization) {
-	if k.in != "." {
+	if k.repository != "." {
 		return
 	}
 	for _, f := range deprecations() {
@@ -124,10 +124,11 @@ func (w *walker) readYAML(k *kustomization, ref *string, p object.Path) {
 	w.rules[name] = true
 	docs, line, err := documents(data)
 	if err != nil {
-		w.errs = append(w.errs, component.Fail(w.at(name, line, 0), nil, "", "%w", err))
+		w.errs = append(w.errs, component.Fail(w.posOf(name, line, 0), nil, "", "%w", err))
 		return
 	}
-	w.patches = append(w.patches, patch{text: string(data), docs: docs, field: w.pos(k, p), pos: func(d document) object.Pos { return w.at(name, d.line, d.column) }})
+	pos := func(d document) object.Pos { return w.posOf(name, d.line, d.column) }
+	w.patches = append(w.patches, patch{text: string(data), docs: docs, field: w.pos(k, p), pos: pos})
 }
 
 // readPatch reads a patch, and requires a target if it does not name its object itself.
@@ -142,23 +143,23 @@ func (w *walker) readPatch(k *kustomization, t *types.Patch, p object.Path) {
 	} else {
 		w.checkInline(k, t.Patch, p.Append(object.Field("patch")))
 	}
-	for _, read := range w.patches[before:] {
-		if strings.HasPrefix(read.text, "[") && !json.Valid([]byte(read.text)) {
+	for _, patched := range w.patches[before:] {
+		if strings.HasPrefix(patched.text, "[") && !json.Valid([]byte(patched.text)) {
 			w.fail(k, p)("put names and texts into double quotes, or write the list with dashes", "operations in brackets have to be JSON")
 			continue
 		}
-		if t.Target == nil && len(read.docs) == 0 && operations.MatchString(read.text) {
+		if t.Target == nil && len(patched.docs) == 0 && operations.MatchString(patched.text) {
 			w.fail(k, p)("add target: {kind: …, name: …}", "a patch of operations needs a target")
 		}
-		at := func(n *yaml.Node) object.Pos { return read.pos(document{line: n.Line, column: n.Column}) }
+		posOf := func(n *yaml.Node) object.Pos { return patched.pos(document{line: n.Line, column: n.Column}) }
 		if t.Path == "" {
-			at = w.inText(k, k.value.NearestPos(p.Append(object.Field("patch"))), read.text)
+			posOf = w.inText(k, k.value.NearestPos(p.Append(object.Field("patch"))), patched.text)
 		}
-		w.checkOperations(read.text, p, at)
+		w.checkOperations(patched.text, p, posOf)
 	}
 }
 
-// operations is how a JSON patch begins, as YAML or JSON, behind comments.
+// operations matches the beginning of a JSON patch, as YAML or JSON, behind comments.
 var operations = regexp.MustCompile(`^(?:\s*#.*\n|---\s*\n|\s)*[-\[][\s{"]`)
 
 // checkInline checks YAML in a string.
@@ -188,7 +189,7 @@ func (w *walker) checkInlineOr(k *kustomization, text *string, p object.Path, re
 // reader is [walker.readFile], or [walker.readLocal].
 type reader func(k *kustomization, ref *string, p object.Path) (name string, data []byte, ok bool)
 
-// readLocal reads a file that cannot be a remote one.
+// readLocal reads a file that cannot be remote.
 func (w *walker) readLocal(k *kustomization, ref *string, p object.Path) (name string, data []byte, ok bool) {
 	if _, isRemote := parseRemote(*ref); isRemote && strings.Contains(*ref, "://") {
 		w.fail(k, p)("put the file beside the kustomization", "expected a path, got a URL")
@@ -239,18 +240,20 @@ func (w *walker) readEnv(k *kustomization, ref *string, p object.Path, read read
 		m := variable.FindStringSubmatch(text)
 		switch {
 		case !utf8.ValidString(text):
-			w.errs = append(w.errs, component.Fail(w.at(name, line, 0), nil, "save the file as UTF-8", "the line is not valid UTF-8"))
+			w.errs = append(w.errs, component.Fail(w.posOf(name, line, 0), nil, "save the file as UTF-8", "the line is not valid UTF-8"))
 		case text == "" || text[0] == '#':
 		case m == nil:
-			w.errs = append(w.errs, component.Fail(w.at(name, line, 0), nil, "a value over several lines is a file of its own, in files", "expected NAME=VALUE, with a name of letters, digits, -, _ and ."))
+			const hint, message = "a value over several lines is a file of its own, in files", "expected NAME=VALUE, with a name of letters, digits, -, _ and ."
+			w.errs = append(w.errs, component.Fail(w.posOf(name, line, 0), nil, hint, message))
 		case m[2] == "":
-			e := component.Fail(w.at(name, line, 0), nil, "write NAME=", "a variable without = is empty")
+			e := component.Fail(w.posOf(name, line, 0), nil, "write NAME=", "a variable without = is empty")
 			e.Severity = object.SeverityWarning
 			w.warnings = append(w.warnings, e)
 		}
 	}
 	if lines.Err() != nil {
-		w.errs = append(w.errs, component.Fail(w.at(name, line, 0), nil, "", "the line has %d bytes or more: kustomize leaves out the rest of the file", bufio.MaxScanTokenSize))
+		const format = "the line has %d bytes or more: kustomize leaves out the rest of the file"
+		w.errs = append(w.errs, component.Fail(w.posOf(name, line, 0), nil, "", format, bufio.MaxScanTokenSize))
 	}
 }
 
@@ -355,7 +358,7 @@ func (w *walker) parse(k *kustomization, fail failure) bool {
 	if err != nil {
 		for _, e := range object.AsErrors(err, object.StageEvaluate) {
 			e.Stage = object.StageEvaluate
-			e.Pos = w.at(k.name, e.Pos.Line, e.Pos.Column)
+			e.Pos = w.posOf(k.name, e.Pos.Line, e.Pos.Column)
 			w.errs = append(w.errs, e)
 		}
 		return false
@@ -389,12 +392,12 @@ func (w *walker) decode(k *kustomization, data []byte) bool {
 // typePath returns the path to the field that has another type in the library, which reads YAML
 // 1.1, or to the list or map around it.
 func typePath(v object.Value, err error) (p object.Path) {
-	var wrong *json.UnmarshalTypeError
-	if !errors.As(err, &wrong) {
+	var typeErr *json.UnmarshalTypeError
+	if !errors.As(err, &typeErr) {
 		return nil
 	}
-	kind, _, _ := strings.Cut(wrong.Value, " ")
-	for name := range strings.SplitSeq(wrong.Field, ".") {
+	kind, _, _ := strings.Cut(typeErr.Value, " ")
+	for name := range strings.SplitSeq(typeErr.Field, ".") {
 		if v.Kind == object.KindList { // The library does not say which item.
 			i := slices.IndexFunc(v.Items, func(item object.Value) bool { m, _ := item.Get(name); return m.Kind.String() == kind })
 			if i < 0 {
@@ -416,12 +419,12 @@ func typePath(v object.Value, err error) (p object.Path) {
 // typeText returns what is wrong, without the value.
 func typeText(err error) string {
 	text := "it is no kustomization"
-	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-		kind, _, _ := strings.Cut(wrong.Value, " ") // Of a number the digits follow.
-		if wrong.Type.Kind() == reflect.Int64 {
+	if typeErr := (*json.UnmarshalTypeError)(nil); errors.As(err, &typeErr) {
+		kind, _, _ := strings.Cut(typeErr.Value, " ") // Of a number the digits follow.
+		if typeErr.Type.Kind() == reflect.Int64 {
 			return strings.TrimSuffix("expected an integer, got a "+kind, ", got a number") // It has a fraction.
 		}
-		text += fmt.Sprintf(": cannot unmarshal %s into %s of type %s", kind, wrong.Field, wrong.Type)
+		text += fmt.Sprintf(": cannot unmarshal %s into %s of type %s", kind, typeErr.Field, typeErr.Type)
 	}
 	return text
 }

@@ -22,14 +22,14 @@ func operationNames() []string {
 // checkOperations reports operations of a JSON patch that the library would refuse without naming
 // them. The argument p is the path of the patch in the kustomization, and at returns the place of a
 // part of its text.
-func (w *walker) checkOperations(text string, p object.Path, at func(*yaml.Node) object.Pos) {
+func (w *walker) checkOperations(text string, p object.Path, posOf func(*yaml.Node) object.Pos) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &doc); err != nil || len(doc.Content) == 0 || doc.Content[0].Kind != yaml.SequenceNode {
 		return
 	}
 	for _, n := range doc.Content[0].Content {
 		fail := func(n *yaml.Node, hint, format string, args ...any) {
-			w.errs = append(w.errs, component.Fail(at(n), p, hint, format, args...))
+			w.errs = append(w.errs, component.Fail(posOf(n), p, hint, format, args...))
 		}
 
 		// An operation may be an alias.
@@ -59,10 +59,14 @@ func (w *walker) checkOperations(text string, p object.Path, at func(*yaml.Node)
 }
 
 // inText returns a function from the parts of a text in the file of k to their places. Outside of a
-// literal block they are that of the text, pos.
+// literal block every part has the place of the text, pos.
 func (w *walker) inText(k *kustomization, pos object.Pos, text string) func(*yaml.Node) object.Pos {
 	lines := bytes.Split(w.files[k.name], []byte("\n"))
-	block := k.name != "" && pos.Line > 0 && pos.Line < len(lines) && bytes.HasPrefix(lines[pos.Line-1][min(max(pos.Column-1, 0), len(lines[pos.Line-1])):], []byte("|"))
+	block := false
+	if k.name != "" && pos.Line > 0 && pos.Line < len(lines) {
+		line := lines[pos.Line-1]
+		block = bytes.HasPrefix(line[min(max(pos.Column-1, 0), len(line)):], []byte("|"))
+	}
 	if !block {
 		return func(*yaml.Node) object.Pos { return pos }
 	}
@@ -73,5 +77,5 @@ func (w *walker) inText(k *kustomization, pos object.Pos, text string) func(*yam
 			break
 		}
 	}
-	return func(n *yaml.Node) object.Pos { return w.at(k.name, pos.Line+n.Line, indent+n.Column) }
+	return func(n *yaml.Node) object.Pos { return w.posOf(k.name, pos.Line+n.Line, indent+n.Column) }
 }

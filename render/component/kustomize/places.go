@@ -16,12 +16,12 @@ type Result struct {
 	Origin *Origin
 }
 
-// Origin is where an object comes from.
+// Origin tells where an object comes from.
 type Origin struct {
-	// Path is that of its file.
+	// Path is the path of its file.
 	Path string
-	// ConfiguredIn is the file of the generator that made it, and Kind and Name are those of the
-	// generator.
+	// ConfiguredIn is the file of the generator that made it, and Kind and Name are the kind and
+	// the name of the generator.
 	ConfiguredIn, Kind, Name string
 }
 
@@ -76,10 +76,10 @@ func (p places) of(r Result) object.Pos {
 		}
 	}
 	if best < 0 {
-		return p.at(name, 0, 0)
+		return p.posOf(name, 0, 0)
 	}
 	p.used[name][best] = true
-	return p.at(name, p.docs[name][best].line, p.docs[name][best].column)
+	return p.posOf(name, p.docs[name][best].line, p.docs[name][best].column)
 }
 
 // likeness returns how well an object fits what a file holds: names get prefixes and suffixes.
@@ -109,10 +109,10 @@ func (p places) generator(r Result) object.Pos {
 	if k == nil {
 		for _, d := range p.docs[file] {
 			if d.kind == r.Origin.Kind && d.name == r.Origin.Name {
-				return p.at(file, d.line, d.column)
+				return p.posOf(file, d.line, d.column)
 			}
 		}
-		return p.at(file, 0, 0)
+		return p.posOf(file, 0, 0)
 	}
 
 	// A generator of the kustomization is found by the longest name that the object contains.

@@ -30,21 +30,21 @@ func (w *walker) checkConfigured(k *kustomization, name string, seen map[string]
 		return
 	}
 	seen[name] = true
-	of := w.made[name]
-	if of == nil {
+	owner := w.made[name]
+	if owner == nil {
 		w.rules[name] = true
 		for _, d := range w.docs[name] {
-			w.checkPlugin(k, d, w.at(name, d.line, d.column))
+			w.checkPlugin(k, d, w.posOf(name, d.line, d.column))
 		}
 		return
 	}
-	for _, m := range of.value.Members {
+	for _, m := range owner.value.Members {
 		if !slices.Contains([]string{"apiVersion", "kind", "metadata", "resources", "bases", "buildMetadata"}, m.Name) {
-			w.fail(of, object.Fields(m.Name))("write it into the files that resources names", "a folder of generators, transformers or validators has resources alone")
+			w.fail(owner, object.Fields(m.Name))("write it into the files that resources names", "a folder of generators, transformers or validators has resources alone")
 		}
 	}
-	for _, ref := range of.types.Resources {
-		w.checkConfigured(k, path.Join(of.dir, ref), seen)
+	for _, ref := range owner.types.Resources {
+		w.checkConfigured(k, path.Join(owner.dir, ref), seen)
 	}
 }
 
@@ -83,10 +83,10 @@ func (w *walker) checkPlugin(k *kustomization, d document, pos object.Pos) {
 		return // The library says what is wrong.
 	}
 
-	// Paths are relative to k, and places are those of the plugin.
-	at := *k
-	at.name = ""
-	at.value = object.Value{Kind: object.KindMap, Pos: pos}
+	// Paths are relative to k, and places are places of the plugin.
+	plugin := *k
+	plugin.name = ""
+	plugin.value = object.Value{Kind: object.KindMap, Pos: pos}
 	paths := refers.Paths
 	if refers.Path != "" {
 		paths = append(paths, refers.Path)
@@ -98,10 +98,10 @@ func (w *walker) checkPlugin(k *kustomization, d document, pos object.Pos) {
 	}
 	for _, ref := range paths {
 		if !strings.ContainsAny(ref, "\n{") {
-			w.readLocal(&at, &ref, nil)
+			w.readLocal(&plugin, &ref, nil)
 		}
 	}
-	w.readSources(&at, &refers.KvPairSources, nil, w.readLocal)
+	w.readSources(&plugin, &refers.KvPairSources, nil, w.readLocal)
 
 	// Secrets are known once all files are read.
 	w.later = append(w.later, func() {

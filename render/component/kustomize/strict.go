@@ -43,19 +43,19 @@ func (w *walker) reportUnknown(k *kustomization, v object.Value, t reflect.Type,
 		known := map[string]reflect.Type{}
 		names := fieldsOf(t, known, nil)
 		for _, m := range v.Members {
-			at := p.Append(object.Field(m.Name))
+			fieldPath := p.Append(object.Field(m.Name))
 			field, ok := known[strings.ToLower(m.Name)]
 			if !ok {
-				w.fail(k, at)(suggest(m.Name, names), "kustomize knows no field %q here", m.Name)
+				w.fail(k, fieldPath)(suggest(m.Name, names), "kustomize knows no field %q here", m.Name)
 				continue
 			}
-			w.reportUnknown(k, m.Value, field, at)
+			w.reportUnknown(k, m.Value, field, fieldPath)
 		}
 	}
 }
 
-// suggest returns the hint for a field that is not among names: the nearest one that is not
-// deprecated, or what is written in place of a deprecated one.
+// suggest returns the hint for a field that is not among names: the nearest field that is not
+// deprecated, or what is written in place of a deprecated field.
 func suggest(name string, names []string) string {
 	var old [][2]string
 	current := slices.DeleteFunc(slices.Clone(names), func(n string) bool {

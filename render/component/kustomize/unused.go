@@ -20,13 +20,13 @@ import (
 // warnOfUnused warns of patches that select nothing and of images that no file has, in files of the
 // user: the library reports neither. Names that only a step in between gives to an object are not
 // known: if one may be meant, there is no warning.
-func (b *build) warnOfUnused(out []Result) {
+func (b *build) warnOfUnused(results []Result) {
 	for _, k := range append(slices.Collect(maps.Values(b.made)), b.top) {
-		if k == nil || k.in != "." {
+		if k == nil || k.repository != "." {
 			continue
 		}
 		for i, p := range k.types.Patches {
-			if p.Target != nil && !b.selects(*p.Target, out) {
+			if p.Target != nil && !b.selects(*p.Target, results) {
 				b.warn(k, item("patches", i), "correct the target, or remove the patch", "the patch selects no object")
 			}
 		}
@@ -65,7 +65,7 @@ func (b *build) mentions(k *kustomization, image string) bool {
 
 // selects reports whether a patch may have had an object, by the kinds and names of the files
 // and of what was built. Generators, and labels, may do what is not seen here.
-func (b *build) selects(target types.Selector, out []Result) bool {
+func (b *build) selects(target types.Selector, results []Result) bool {
 	match, err := types.NewSelectorRegex(&target)
 	if err != nil || target.LabelSelector != "" || target.AnnotationSelector != "" || len(b.rendered) > 0 {
 		return true
@@ -93,7 +93,7 @@ func (b *build) selects(target types.Selector, out []Result) bool {
 			}
 		}
 	}
-	for _, r := range out {
+	for _, r := range results {
 		if fits(r.Object.Text("apiVersion"), r.Object.Kind(), r.Object.Name()) {
 			return true
 		}

@@ -29,17 +29,17 @@ const (
 	maxBuilds = 2_000
 )
 
-// kustomization is one with the places of its fields.
+// kustomization is a kustomization with the places of its fields.
 type kustomization struct {
 	// dir is the folder that its paths are relative to.
 	dir string
-	// name is that of its file; "" for the fields of a component.
+	// name is the path of its file; "" for the fields of a component.
 	name  string
 	value object.Value
-	// types is what the library reads, with references to elsewhere replaced.
+	// types holds the fields for the library, with references to elsewhere replaced.
 	types types.Kustomization
-	// in is the folder that its bases must be in: that of its repository.
-	in string
+	// repository is the folder that its bases must be in.
+	repository string
 	// charts are the folders of its helmCharts.
 	charts []string
 	bases  []*kustomization
@@ -50,7 +50,7 @@ type kustomization struct {
 type patch struct {
 	text string
 	docs []document
-	// field is the place of the reference to it, and pos that of a document of it.
+	// field is the place of the reference to it, and pos returns the place of a document of it.
 	field object.Pos
 	pos   func(d document) object.Pos
 }
@@ -59,16 +59,16 @@ type patch struct {
 type walker struct {
 	fsys  fs.FS
 	c     spec.Kustomize
-	at    func(name string, line, column int) object.Pos
+	posOf func(name string, line, column int) object.Pos
 	files map[string][]byte
 	docs  map[string][]document
 	made  map[string]*kustomization
 	// rules are the files that say how objects are changed.
 	rules map[string]bool
-	// chain leads from the first kustomization to the present one.
+	// chain leads from the first kustomization to the present kustomization.
 	chain []string
 	bytes int
-	// found is how many objects the files hold.
+	// found counts the objects of the files.
 	found   int
 	remotes []Remote
 	charts  []Chart
@@ -76,17 +76,25 @@ type walker struct {
 	// later are the checks of plugins that have to know all objects.
 	later []func()
 	errs  object.Errors
-	// warnings are those of the files of the user.
+	// warnings are about the files of the user.
 	warnings object.Errors
 }
 
-func newWalker(fsys fs.FS, c spec.Kustomize, at func(name string, line, column int) object.Pos) *walker {
-	if at == nil {
-		at = func(name string, line, column int) object.Pos {
+func newWalker(fsys fs.FS, c spec.Kustomize, posOf func(name string, line, column int) object.Pos) *walker {
+	if posOf == nil {
+		posOf = func(name string, line, column int) object.Pos {
 			return object.Pos{File: name, Line: line, Column: column}
 		}
 	}
-	return &walker{fsys: fsys, c: c, at: at, files: map[string][]byte{}, docs: map[string][]document{}, made: map[string]*kustomization{}, rules: map[string]bool{}}
+	return &walker{
+		fsys:  fsys,
+		c:     c,
+		posOf: posOf,
+		files: map[string][]byte{},
+		docs:  map[string][]document{},
+		made:  map[string]*kustomization{},
+		rules: map[string]bool{},
+	}
 }
 
 // walkAll walks the kustomization of c and the fields that are laid over it, which top holds.
@@ -96,7 +104,7 @@ func (w *walker) walkAll(dir string, c spec.Component) (top *kustomization, root
 		w.errs = append(w.errs, component.Fail(c.Kustomize.Path.Pos, c.Path.Append(object.Field("path")), "", "path %q leaves the source", c.Kustomize.Path.Text))
 		return nil, root
 	}
-	top = &kustomization{dir: dir, value: c.Kustomize.Fields, in: "."}
+	top = &kustomization{dir: dir, value: c.Kustomize.Fields, repository: "."}
 	w.walkBase(root, ".", false, func(hint, format string, args ...any) {
 		pos := c.Kustomize.Path.Pos
 		if !pos.IsValid() {
@@ -119,7 +127,7 @@ func (w *walker) pos(k *kustomization, p object.Path) object.Pos {
 	if k.name == "" {
 		return pos
 	}
-	return w.at(k.name, pos.Line, pos.Column)
+	return w.posOf(k.name, pos.Line, pos.Column)
 }
 
 type failure func(hint, format string, args ...any)
@@ -131,8 +139,8 @@ func (w *walker) fail(k *kustomization, p object.Path) failure {
 	}
 }
 
-// walkBase walks the kustomization in a folder, whose bases must be in the folder in.
-func (w *walker) walkBase(dir, in string, isComponent bool, fail failure) *kustomization {
+// walkBase walks the kustomization in a folder, whose bases must be in the folder repository.
+func (w *walker) walkBase(dir, repository string, isComponent bool, fail failure) *kustomization {
 	// A base is walked once, and contains itself nowhere.
 	if k, ok := w.made[dir]; ok && !slices.Contains(w.chain, dir) {
 		w.checkKind(k, isComponent, fail)
@@ -140,7 +148,8 @@ func (w *walker) walkBase(dir, in string, isComponent bool, fail failure) *kusto
 	}
 	for i, c := range w.chain {
 		if subpath.Within(c, dir) {
-			fail("remove one of these references", "the kustomizations refer to each other in a circle: %s", strings.Join(append(slices.Clone(w.chain[i:]), dir), " -> "))
+			circle := strings.Join(append(slices.Clone(w.chain[i:]), dir), " -> ")
+			fail("remove one of these references", "the kustomizations refer to each other in a circle: %s", circle)
 			return nil
 		}
 	}
@@ -169,7 +178,7 @@ func (w *walker) walkBase(dir, in string, isComponent bool, fail failure) *kusto
 	}
 
 	// Its own bases are walked from it.
-	k := &kustomization{dir: dir, name: path.Join(dir, names[0]), in: in}
+	k := &kustomization{dir: dir, name: path.Join(dir, names[0]), repository: repository}
 	w.made[dir] = k
 	if !w.parse(k, fail) {
 		return nil
@@ -233,14 +242,14 @@ func (w *walker) near(name string) string {
 	if err != nil {
 		return fmt.Sprintf("folder %q is not there", dir)
 	}
-	known := make([]string, len(entries))
+	names := make([]string, len(entries))
 	for i, e := range entries {
-		known[i] = e.Name()
+		names[i] = e.Name()
 	}
-	if len(known) == 0 {
+	if len(names) == 0 {
 		return fmt.Sprintf("folder %q is empty", dir)
 	}
-	return object.Suggest(path.Base(name), known)
+	return object.Suggest(path.Base(name), names)
 }
 
 // join returns the path of ref, which k refers to. It reports false if the path leaves the tree.
@@ -293,10 +302,11 @@ func (w *walker) readFile(k *kustomization, ref *string, p object.Path) (name st
 // within reports whether k may load the file: kustomize's own restriction.
 func (w *walker) within(k *kustomization, name string, fail failure) bool {
 	switch {
-	case k.in != "." && !subpath.Within(name, k.in):
+	case k.repository != "." && !subpath.Within(name, k.repository):
 		fail("", "%q is outside of the repository that refers to it", name)
-	case (!w.c.AnyPath || k.in != ".") && !subpath.Within(name, k.dir):
-		fail("move it into that folder, make a base of its folder, or set loadRestrictor: none", "file %q is not in the folder of the kustomization, %q", name, k.dir)
+	case (!w.c.AnyPath || k.repository != ".") && !subpath.Within(name, k.dir):
+		const hint = "move it into that folder, make a base of its folder, or set loadRestrictor: none"
+		fail(hint, "file %q is not in the folder of the kustomization, %q", name, k.dir)
 	default:
 		return true
 	}
@@ -373,16 +383,16 @@ func (w *walker) walkResource(k *kustomization, ref *string, p object.Path, isCo
 		fail(w.near(name), "%s %q is not there", what, name)
 		return
 	}
-	if k.in != "." && !subpath.Within(name, k.in) {
+	if k.repository != "." && !subpath.Within(name, k.repository) {
 		fail("", "%q is outside of the repository that refers to it", name)
 		return
 	}
-	w.descend(k, name, k.in, isComponent, fail)
+	w.descend(k, name, k.repository, isComponent, fail)
 }
 
 // descend walks a base of k, and counts how often it is built.
-func (w *walker) descend(k *kustomization, dir, in string, isComponent bool, fail failure) {
-	base := w.walkBase(dir, in, isComponent, fail)
+func (w *walker) descend(k *kustomization, dir, repository string, isComponent bool, fail failure) {
+	base := w.walkBase(dir, repository, isComponent, fail)
 	if base == nil {
 		return
 	}
@@ -413,12 +423,12 @@ func (w *walker) readDocument(name string, data []byte) {
 	}
 	docs, line, err := documents(data)
 	if err != nil {
-		w.errs = append(w.errs, component.Fail(w.at(name, line, 0), nil, "", "%w", err))
+		w.errs = append(w.errs, component.Fail(w.posOf(name, line, 0), nil, "", "%w", err))
 		return
 	}
 	w.docs[name] = docs
 	w.found += len(docs)
 	if w.found > component.MaxObjects {
-		w.errs = append(w.errs, component.Fail(w.at(name, 1, 0), nil, "make several components of it", "the files up to this one hold more than %d objects", component.MaxObjects))
+		w.errs = append(w.errs, component.Fail(w.posOf(name, 1, 0), nil, "make several components of it", "the files up to this one hold more than %d objects", component.MaxObjects))
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxNodes is how many values a file may have when its aliases are written out.
+// maxNodes limits the values of a file with its aliases written out.
 const maxNodes = 2_000_000
 
 // document is an object of a file.
@@ -26,16 +26,16 @@ type document struct {
 	odd bool
 }
 
-// documents returns the objects of a file, those of lists one by one. The line is that of a
+// documents returns the objects of a file, and each object of its lists. The line is the line of a
 // mistake.
-func documents(data []byte) (out []document, line int, err error) {
+func documents(data []byte) (docs []document, line int, err error) {
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	total := 0
 	for {
 		var n yaml.Node
 		err := d.Decode(&n)
 		if errors.Is(err, io.EOF) {
-			return out, 0, nil
+			return docs, 0, nil
 		}
 		if err != nil {
 			return nil, yamlLine(err), errors.New("it is no valid YAML: " + yamlText(err))
@@ -45,22 +45,22 @@ func documents(data []byte) (out []document, line int, err error) {
 			return nil, n.Line, fmt.Errorf("it has more than %d values when its aliases are written out", maxNodes)
 		}
 		for _, root := range n.Content {
-			out = expand(out, root)
+			docs = expand(docs, root)
 		}
 	}
 }
 
-// expand adds the object n, or those of the list n.
-func expand(out []document, n *yaml.Node) []document {
+// expand adds the object n, or the objects of the list n.
+func expand(docs []document, n *yaml.Node) []document {
 	if n.Kind != yaml.MappingNode {
-		return out
+		return docs
 	}
 	kind := scalar(get(n, "kind"))
 	if items := get(n, "items"); items != nil && items.Kind == yaml.SequenceNode && len(kind) >= 4 && kind[len(kind)-4:] == "List" {
 		for _, item := range items.Content {
-			out = expand(out, item)
+			docs = expand(docs, item)
 		}
-		return out
+		return docs
 	}
 	meta := get(n, "metadata")
 	d := document{
@@ -73,7 +73,7 @@ func expand(out []document, n *yaml.Node) []document {
 			d.odd = d.odd || a.Content[i].ShortTag() != "!!str"
 		}
 	}
-	return append(out, d)
+	return append(docs, d)
 }
 
 // size returns how many values n has when its aliases are written out.
@@ -93,7 +93,7 @@ func size(n *yaml.Node, known map[*yaml.Node]int) int {
 	return total
 }
 
-// get returns the value of a name of a map, or nil if there is none.
+// get returns the value of a name of a map, or nil if the map lacks the name.
 func get(n *yaml.Node, name string) *yaml.Node {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil
@@ -116,7 +116,7 @@ func scalar(n *yaml.Node) string {
 	return n.Value
 }
 
-// yamlLine returns the line that an error of the YAML library names, or 0 if it names none.
+// yamlLine returns the line that an error of the YAML library names, or 0 if it names no line.
 func yamlLine(err error) int {
 	m := regexp.MustCompile(`line (\d+)`).FindStringSubmatch(err.Error())
 	if m == nil {

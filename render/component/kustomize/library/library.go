@@ -61,13 +61,13 @@ func (l *Library) Write(p []byte) (int, error) {
 }
 
 // Build implements [kustomize.Library].
-func (l *Library) Build(r kustomize.Run) (out kustomize.Built, err error) {
+func (l *Library) Build(r kustomize.Run) (built kustomize.Built, err error) {
 	l.running.Lock()
 	defer l.running.Unlock()
 	l.unused.Store(nil)
 	defer func() {
 		if names := l.unused.Load(); names != nil {
-			out.Unused = *names
+			built.Unused = *names
 		}
 	}()
 	defer func() {
@@ -75,7 +75,7 @@ func (l *Library) Build(r kustomize.Run) (out kustomize.Built, err error) {
 			err = fmt.Errorf("kustomize crashed: %v", p)
 		}
 	}()
-	// The schema of a build is that of the next one as well, unless it is taken away.
+	// The next build has the same schema, unless the schema is taken away.
 	if r.Schema {
 		defer openapi.ResetOpenAPI()
 	}
@@ -85,24 +85,25 @@ func (l *Library) Build(r kustomize.Run) (out kustomize.Built, err error) {
 	options.LoadRestrictions = types.LoadRestrictionsNone
 	m, err := krusty.MakeKustomizer(options).Run(r.Files, r.Dir)
 	if err != nil {
-		return out, err
+		return built, err
 	}
-	out.ManagedBy = "kustomize-" + provenance.GetProvenance().Semver()
-	out.Results, err = results(m, r.Origins)
-	return out, err
+	built.ManagedBy = "kustomize-" + provenance.GetProvenance().Semver()
+	built.Results, err = results(m, r.Origins)
+	return built, err
 }
 
 // results returns the objects of a build, with the annotations of their origin if the author wants
 // them.
 func results(m resmap.ResMap, keep bool) ([]kustomize.Result, error) {
-	out := make([]kustomize.Result, m.Size())
+	list := make([]kustomize.Result, m.Size())
 	for i, r := range m.Resources() {
 		origin, err := r.GetOrigin()
 		if err != nil {
 			return nil, err
 		}
 		if origin != nil {
-			out[i].Origin = &kustomize.Origin{Path: origin.Path, ConfiguredIn: origin.ConfiguredIn, Kind: origin.ConfiguredBy.Kind, Name: origin.ConfiguredBy.Name}
+			by := origin.ConfiguredBy
+			list[i].Origin = &kustomize.Origin{Path: origin.Path, ConfiguredIn: origin.ConfiguredIn, Kind: by.Kind, Name: by.Name}
 		}
 	}
 	if !keep {
@@ -115,12 +116,12 @@ func results(m resmap.ResMap, keep bool) ([]kustomize.Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		out[i].Object, err = object.Decode(data)
+		list[i].Object, err = object.Decode(data)
 		if err != nil {
 			return nil, err
 		}
 	}
-	return out, nil
+	return list, nil
 }
 
 // Mark implements [kustomize.Library].
@@ -129,7 +130,7 @@ func (l *Library) Mark(rendered []byte) ([]byte, error) {
 	if err != nil {
 		return nil, errors.New("what is no valid YAML")
 	}
-	var out bytes.Buffer
+	var marked bytes.Buffer
 	for _, n := range nodes {
 		if err := n.PipeE(yaml.SetAnnotation(konfig.HelmGeneratedAnnotation, "true")); err != nil {
 			return nil, errors.New("what is no object")
@@ -138,7 +139,7 @@ func (l *Library) Mark(rendered []byte) ([]byte, error) {
 		if err != nil {
 			return nil, errors.New("what is no object")
 		}
-		out.WriteString("---\n" + text)
+		marked.WriteString("---\n" + text)
 	}
-	return out.Bytes(), nil
+	return marked.Bytes(), nil
 }
