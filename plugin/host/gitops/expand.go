@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ropewalk/ropewalk/internal/subpath"
+	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render/component"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -37,6 +37,50 @@ type Rendered struct {
 // reports whether its objects are needed. The error is an object.Errors with what is wrong with the
 // unit, or that of ctx.
 type Render func(ctx context.Context, u Unit, wanted func(files fs.FS, names []string) bool) (Rendered, error)
+
+// Load loads a unit, with what the caller fetches from.
+type Load func(ctx context.Context, u Unit) (host.Loaded, error)
+
+// Renderer returns what renders units to find those among their objects.
+func Renderer(load Load, evaluator evaluate.Evaluator) Render {
+	return func(ctx context.Context, u Unit, wanted func(fs.FS, []string) bool) (Rendered, error) {
+		loaded, err := load(ctx, u)
+		if err == nil {
+			err = loaded.Request.Mistakes.Err()
+		}
+		if err != nil {
+			return Rendered{}, err
+		}
+
+		// The files of the user tell whether an engine finds anything.
+		var out Rendered
+		needed := false
+		for _, s := range loaded.Request.Specs {
+			module := s.Evaluate.Module
+			names := object.SortedKeys(module.Sources)
+			for _, name := range names {
+				out.Read = append(out.Read, module.Sources[name].Pos.File)
+			}
+			needed = needed || wanted(module.FS, names)
+		}
+		slices.Sort(out.Read)
+		if !needed {
+			return out, nil
+		}
+
+		// Objects are evaluated and not judged: mistakes in them are found when the unit is rendered.
+		for _, s := range loaded.Request.Specs {
+			made, err := evaluator.Evaluate(ctx, s.Evaluate)
+			if err != nil {
+				return out, err
+			}
+			for _, n := range made.Nodes {
+				out.Objects = append(out.Objects, Made{Object: n.Object, Pos: n.Pos})
+			}
+		}
+		return out, nil
+	}
+}
 
 // Expansion is what the engines render of a repository.
 type Expansion struct {
@@ -67,6 +111,8 @@ type expanding struct {
 	objects map[ID]Written
 	// read are the files that units are made of, and used those of what they refer to.
 	read, used map[string]bool
+	// overlays say which kustomizations of the repository refer to a file.
+	overlays overlays
 	// kustomizations are those that Flux makes, by their folders.
 	kustomizations map[string]map[string][]byte
 	// listed are the manifests of folders, and all are the files and folders of the repository.
@@ -102,18 +148,27 @@ func Expand(ctx context.Context, repo Repository, render Render) (Expansion, err
 		kustomizations: map[string]map[string][]byte{}, listed: map[listing][]string{}, local: map[string]bool{},
 	}
 	x.repo.URLs = repo.namedURLs(written.objects)
+	x.overlays = x.overlaysOf(written.kustomizations)
 
 	// What no unit renders is an entry. Which files units are made of is known when they are
 	// loaded, so that entries are found in rounds.
 	for {
-		entries := x.entries()
-		if len(entries) == 0 {
+		left := x.entries()
+		if len(left) == 0 {
 			break
 		}
+		entries, err := x.overlaid(ctx, left)
+		if err != nil {
+			return Expansion{}, err
+		}
 		x.clusters = append(x.clusters, clustersOf(entries)...)
-		for _, w := range entries {
-			err := x.expand(ctx, found{Written: w, cluster: x.clusterOf(w.Pos.File)})
-			if err != nil {
+		for _, e := range entries {
+			cluster := x.clusterOf(e.at)
+			if !isUnit(e.Written) {
+				x.objects[e.named(cluster)] = e.Written
+				continue
+			}
+			if err := x.expand(ctx, found{Written: e.Written, cluster: cluster}); err != nil {
 				return Expansion{}, err
 			}
 		}
@@ -176,96 +231,6 @@ func (x *expanding) addReleases(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// entries returns the objects of the engines that no unit renders, as far as that is known: those
-// that lie in no folder of another one, or else the first that is left.
-func (x *expanding) entries() []Written {
-	var left []Written
-	for _, w := range x.written.objects {
-		if isUnit(w) && !x.read[w.Pos.File] {
-			left = append(left, w)
-		}
-	}
-	// Releases without an entry are read last: a folder of bases holds what others render.
-	all := left
-	if units := slices.DeleteFunc(slices.Clone(left), func(w Written) bool { return w.TextOf("kind") == kindHelmRelease }); len(units) > 0 {
-		left = units
-	}
-	owners := map[string][]object.Pos{}
-	for _, w := range left {
-		for _, folder := range x.folders(w) {
-			owners[folder] = append(owners[folder], w.Pos)
-		}
-	}
-	covered := func(w Written) bool {
-		for folder := path.Dir(w.Pos.File); ; folder = path.Dir(folder) {
-			if slices.ContainsFunc(owners[folder], func(pos object.Pos) bool { return pos != w.Pos }) {
-				return true
-			}
-			if folder == "." {
-				return false
-			}
-		}
-	}
-	out := slices.DeleteFunc(slices.Clone(left), covered)
-	if len(out) == 0 && len(left) > 0 {
-		out = left[:1] // Two that lie in the folders of each other.
-	}
-	for _, w := range out {
-		x.read[w.Pos.File] = true
-	}
-
-	// Releases beside an entry are in a file that is not looked at again.
-	return slices.DeleteFunc(all, func(w Written) bool {
-		return !slices.ContainsFunc(out, func(o Written) bool {
-			return o.Pos == w.Pos || o.Pos.File == w.Pos.File && w.TextOf("kind") == kindHelmRelease
-		})
-	})
-}
-
-// clustersOf returns the folders that tell entries of one name apart: in clusters/a/flux-system and
-// clusters/b/flux-system they are clusters/a and clusters/b.
-func clustersOf(entries []Written) []cluster {
-	files := map[ID][]string{}
-	for _, w := range entries {
-		id := w.named("")
-		files[id] = append(files[id], w.Pos.File)
-	}
-	var out []cluster
-	for _, same := range files {
-		for _, file := range same {
-			folder := ownFolder(file, same)
-			if c := (cluster{folder, path.Base(folder)}); folder != "." && !slices.Contains(out, c) {
-				out = append(out, c)
-			}
-		}
-	}
-	slices.SortFunc(out, func(a, b cluster) int { return strings.Compare(a.folder, b.folder) })
-	return out
-}
-
-// ownFolder returns the first folder above a file that no other file is in; "." if there is none.
-func ownFolder(file string, all []string) string {
-	names := strings.Split(path.Dir(file), "/")
-	for i := range names {
-		folder := strings.Join(names[:i+1], "/")
-		other := func(name string) bool { return name != file && subpath.Within(name, folder) }
-		if len(all) > 1 && !slices.ContainsFunc(all, other) {
-			return folder
-		}
-	}
-	return "."
-}
-
-// clusterOf returns the name of the cluster that a file belongs to.
-func (x *expanding) clusterOf(file string) string {
-	for _, c := range x.clusters {
-		if subpath.Within(file, c.folder) {
-			return c.name
-		}
-	}
-	return ""
 }
 
 // expand adds what an object of an engine becomes, and what that renders in turn.

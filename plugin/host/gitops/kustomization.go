@@ -4,11 +4,14 @@
 package gitops
 
 import (
+	"context"
 	"path"
 	"slices"
+	"strings"
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -84,4 +87,147 @@ func mergedImages(images []object.Value, own []any, keep bool) []object.Value {
 		out[i] = before.Merge(out[i])
 	}
 	return out
+}
+
+// overlays are the kustomizations of a repository, by the files that they refer to. In
+// clusters/a/kustomization.yaml with "resources: [../../base]", base/kustomization.yaml is below it,
+// and so is what that one refers to.
+type overlays struct {
+	// parents are the kustomizations that refer to a file.
+	parents map[string][]string
+	// changing are those that do more than to list files, components those that are rendered within
+	// others alone, and patches the files that change an object and are none.
+	changing, components, patches map[string]bool
+}
+
+// overlaysOf reads the kustomizations in files. What cannot be read is a mistake where it is rendered.
+func (x *expanding) overlaysOf(files []string) overlays {
+	out := overlays{parents: map[string][]string{}, changing: map[string]bool{}, components: map[string]bool{}, patches: map[string]bool{}}
+	for _, file := range files {
+		var written map[string]any
+		text, err := readFile(x.repo.FS, file)
+		if err != nil || yaml.Unmarshal(text, &written) != nil {
+			continue
+		}
+		out.components[file] = written["kind"] == "Component"
+		for _, field := range object.SortedKeys(written) {
+			isList := field == "resources" || field == "bases"
+			out.changing[file] = out.changing[file] || !isList && !slices.Contains([]string{"apiVersion", "kind", "metadata"}, field)
+			items, _ := written[field].([]any)
+			for _, item := range items {
+				isPatch := strings.HasPrefix(field, "patches")
+				if patch, ok := item.(map[string]any); ok && isPatch {
+					item = patch["path"]
+				}
+				name, _ := item.(string)
+				if !isList && !isPatch && field != "components" || name == "" {
+					continue
+				}
+				below := path.Join(path.Dir(file), name)
+				if isFolder(x.repo.FS, below) {
+					below, _ = x.kustomizationIn(below)
+				}
+				out.parents[below] = append(out.parents[below], file)
+				out.patches[below] = out.patches[below] || isPatch
+			}
+		}
+	}
+	return out
+}
+
+// above returns the kustomizations that refer to a file, also by others, the nearest first.
+func (o overlays) above(file string) []string {
+	var out []string
+	for queue := []string{file}; len(queue) > 0; queue = queue[1:] {
+		for _, parent := range o.parents[queue[0]] {
+			if !slices.Contains(out, parent) {
+				out = append(out, parent)
+				queue = append(queue, parent)
+			}
+		}
+	}
+	return out
+}
+
+// roots returns the kustomizations that refer to a file and that no other one refers to, if one on
+// the way changes what is in the file.
+func (o overlays) roots(file string) []string {
+	above := o.above(file)
+	if !slices.ContainsFunc(above, func(name string) bool { return o.changing[name] }) {
+		return nil
+	}
+	return slices.DeleteFunc(above, func(name string) bool { return len(o.parents[name]) > 0 || o.components[name] })
+}
+
+// withoutLater returns entries without those that a kustomization changes, as long as there are
+// others: a unit of these may render the kustomization. Entries of one name stay together, which
+// tells clusters apart.
+func (x *expanding) withoutLater(entries []Written) []Written {
+	isChanged := func(w Written) bool { return len(x.overlays.roots(w.Pos.File)) > 0 }
+	first := map[ID]bool{}
+	for _, w := range entries {
+		first[w.named("")] = first[w.named("")] || !isChanged(w)
+	}
+	if !slices.ContainsFunc(entries, func(w Written) bool { return first[w.named("")] }) {
+		return entries
+	}
+	return slices.DeleteFunc(entries, func(w Written) bool { return !first[w.named("")] })
+}
+
+// overlaid returns entries as the kustomizations of the repository render them that refer to them,
+// which is how they get into a cluster: kubectl apply -k clusters/a. Other objects of such
+// a kustomization are among them.
+func (x *expanding) overlaid(ctx context.Context, written []Written) ([]entry, error) {
+	var out []entry
+	rendered := map[string]bool{}
+	for _, w := range written {
+		roots := x.overlays.roots(w.Pos.File)
+		known := false
+		for _, root := range roots {
+			if _, done := rendered[root]; !done {
+				made, err := x.renderRoot(ctx, root)
+				if err != nil {
+					return nil, err
+				}
+				rendered[root] = len(made) > 0
+				out = append(out, made...)
+			}
+			known = known || rendered[root]
+		}
+		switch {
+		case known || x.overlays.patches[w.Pos.File]:
+		default:
+			if len(roots) > 0 {
+				x.warn(w.Pos, "mend it: ropewalk render "+path.Dir(roots[0]),
+					"%s is read as this file has it, and not as %s: it does not render", w.named(""), printable.List(roots, mostNamed))
+			}
+			out = append(out, entry{w, w.Pos.File})
+		}
+	}
+	return out, nil
+}
+
+// renderRoot returns the objects of a kustomization that no unit renders; none if it does not render.
+// The files with units that it is made of are not looked at again.
+func (x *expanding) renderRoot(ctx context.Context, file string) ([]entry, error) {
+	at := object.Pos{File: file, Line: 1, Column: 1}
+	built := mapOf(at, member("path", object.TextAt(path.Dir(file), at)), member("loadRestrictor", object.TextAt("none", at)))
+	u := Unit{ID: ID{Kind: kindKustomization, Name: path.Dir(file)}, Pos: at, Components: []object.Value{mapOf(at, member("kustomize", built))}}
+	made, err := x.render(ctx, u, mentionsUnits)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case IsInstallation(err):
+		return nil, err
+	case err != nil:
+		return nil, nil
+	}
+	for _, name := range made.Read {
+		x.read[name] = x.read[name] || slices.ContainsFunc(x.written.byFile[name], isUnit)
+	}
+	var out []entry
+	for _, m := range made.Objects {
+		out = append(out, entry{Written{Value: valueOf(m.Object, x.writtenAt(m)), Rendered: true}, file})
+	}
+	return out, nil
 }

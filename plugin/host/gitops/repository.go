@@ -95,6 +95,8 @@ type scanned struct {
 	// byFile and byName are the same objects, by their files, and by their names in any cluster.
 	byFile map[string][]Written
 	byName map[ID][]Written
+	// kustomizations are the files of kustomizations.
+	kustomizations []string
 	// charts are the folders of charts whose templates make objects of an engine, sorted.
 	charts []string
 	// specs are the files with documents of Ropewalk, and plain those with other objects.
@@ -123,6 +125,9 @@ func (r Repository) scan(ctx context.Context) (scanned, error) {
 	// Most repositories have nothing of an engine, and no ConfigMap or Secret counts there.
 	var data []string
 	for _, name := range names {
+		if slices.Contains(kustomizationNames(), path.Base(name)) {
+			out.kustomizations = append(out.kustomizations, name)
+		}
 		if ctx.Err() != nil {
 			return out, ctx.Err()
 		}
@@ -246,7 +251,7 @@ func (r Repository) files(ctx context.Context) (out, charts []string, err error)
 			return fs.SkipDir
 		case entry.IsDir() && entry.Name() == "templates" && isFile(r.FS, path.Join(path.Dir(name), chartFile)):
 			return fs.SkipDir
-		case entry.Type().IsRegular() && project.IsDocument(name):
+		case entry.Type().IsRegular() && (project.IsDocument(name) || entry.Name() == "Kustomization"):
 			out = append(out, name)
 			if entry.Name() == chartFile {
 				charts = append(charts, path.Dir(name))
