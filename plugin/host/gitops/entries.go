@@ -25,8 +25,10 @@ type entry struct {
 // first that is left.
 func (x *expanding) entries() []Written {
 	var left []Written
+	ignored := x.leftOut(kindGitRepository, ".", "")
 	for _, w := range x.written.objects {
-		if isUnit(w) && !x.read[w.Pos.File] {
+		isIgnored := ignored[w.Pos.File] && w.group() != groupArgo // Argo CD reads all files.
+		if isUnit(w) && !x.read[w.Pos.File] && !isIgnored {
 			left = append(left, w)
 		}
 	}

@@ -118,6 +118,8 @@ type expanding struct {
 	// listed are the manifests of folders, and all are the files and folders of the repository.
 	listed map[listing][]string
 	all    *everything
+	// gone are the files that Flux leaves out of its sources, by these.
+	gone map[string]map[string]bool
 	// local are the names of folders that stand for sources and are used.
 	local    map[string]bool
 	warnings object.Errors
@@ -145,7 +147,7 @@ func Expand(ctx context.Context, repo Repository, render Render) (Expansion, err
 	}
 	x := &expanding{
 		repo: repo, render: render, written: written, index: map[ID]int{}, objects: map[ID]Written{}, read: map[string]bool{}, used: map[string]bool{}, warnings: written.unread,
-		kustomizations: map[string]map[string][]byte{}, listed: map[listing][]string{}, local: map[string]bool{},
+		kustomizations: map[string]map[string][]byte{}, listed: map[listing][]string{}, local: map[string]bool{}, gone: map[string]map[string]bool{},
 	}
 	x.repo.URLs = repo.namedURLs(written.objects)
 	x.overlays = x.overlaysOf(written.kustomizations)
@@ -306,8 +308,14 @@ func (x *expanding) addAndRender(ctx context.Context, u Unit) ([]found, error) {
 	case IsInstallation(err):
 		return nil, err
 	case err != nil:
-		x.units[before].Problem = problemOf(u, err)
+		x.units[before].Problem = x.problemOf(u, err)
 		return nil, nil
+	}
+	for _, name := range made.Read {
+		if u.gone[name] {
+			x.units[before].Problem = fluxSource{gone: u.gone}.missing(x, object.Pos{File: name, Line: 1, Column: 1}, "", name)
+			return nil, nil
+		}
 	}
 	var out []found
 	for _, m := range made.Objects {
@@ -328,8 +336,12 @@ func IsInstallation(err error) bool {
 }
 
 // problemOf returns why a unit cannot be rendered, at its own place where the mistake has none.
-func problemOf(u Unit, err error) *object.Error {
-	first := *object.AsErrors(err, object.StageResolve)[0]
+func (x *expanding) problemOf(u Unit, err error) *object.Error {
+	all := object.AsErrors(err, object.StageResolve)
+	first := *all[0]
+	if !slices.ContainsFunc(all, func(e *object.Error) bool { return x.inSubmodule(e) == nil }) {
+		first = *x.inSubmodule(all[0])
+	}
 	if !first.Pos.IsValid() {
 		first.Pos = u.Pos
 	}

@@ -34,6 +34,10 @@ func expand(t *testing.T, files map[string]string, urls ...string) gitops.Expans
 			if path.Ext(name) != ".yaml" || path.Base(name) == "Chart.yaml" || !strings.HasPrefix(name, folderOf(u)+"/") || strings.Contains(text, "kustomize.config.k8s.io") {
 				continue
 			}
+			made, isMade := u.Files[folderOf(u)+"/kustomization.yaml"]
+			if isMade && u.Kind == "Kustomization" && path.Dir(name) == folderOf(u) && !strings.Contains(string(made), "- "+path.Base(name)) {
+				continue
+			}
 			out.Read = append(out.Read, name)
 			if !wanted(repository, []string{name}) {
 				continue

@@ -79,8 +79,8 @@ func (x *expanding) kustomization(f found) Unit {
 		u.Problem = mistake(f.at("spec", "path").Pos, "", "the path %q leaves the source", spec.TextOf("path"))
 		return u
 	}
-	if source.here && !isFolder(x.repo.FS, at) {
-		u.Problem = x.missing(cmp.Or(f.at("spec", "path").Pos, u.Pos), "there is no folder %q in the repository", at)
+	if source.here && (!isFolder(x.repo.FS, at) || source.gone[at]) {
+		u.Problem = source.missing(x, cmp.Or(f.at("spec", "path").Pos, u.Pos), "there is no folder %q in the repository", at)
 		return u
 	}
 	if module := x.repo.submoduleOf(at); source.here && source.noModules && module != "" {
@@ -99,7 +99,8 @@ func (x *expanding) kustomization(f found) Unit {
 	}
 	members = append(members, member("components", x.components(f, source, at)))
 	if source.here {
-		u.Files = x.generated(at)
+		u.Files = x.generated(at, source.gone)
+		u.gone = source.gone
 		members = x.replaceInFolder(&u, at, members)
 	}
 	u.Overlays = commonMetadata(f.at("spec", "commonMetadata"))
@@ -188,22 +189,25 @@ func (x *expanding) variables(f found, u *Unit) (object.Value, bool) {
 
 // generated returns the kustomization that Flux writes into a folder without one: its manifests
 // and the kustomizations below it.
-func (x *expanding) generated(at string) map[string][]byte {
+func (x *expanding) generated(at string, gone map[string]bool) map[string][]byte {
+	if len(gone) > 0 { // Another source may have other files there.
+		return x.generate(at, gone)
+	}
 	if known, ok := x.kustomizations[at]; ok {
 		return known
 	}
-	x.kustomizations[at] = x.generate(at)
+	x.kustomizations[at] = x.generate(at, nil)
 	return x.kustomizations[at]
 }
 
 // generate makes the kustomization of a folder; nil if it has one.
-func (x *expanding) generate(at string) map[string][]byte {
+func (x *expanding) generate(at string, gone map[string]bool) map[string][]byte {
 	for _, name := range kustomizationNames() {
-		if isFile(x.repo.FS, path.Join(at, name)) {
+		if isFile(x.repo.FS, path.Join(at, name)) && !gone[path.Join(at, name)] {
 			return nil
 		}
 	}
-	resources := x.resourcesBelow(at, "")
+	resources := x.resourcesBelow(at, "", gone)
 	if resources == nil {
 		resources = []string{}
 	}

@@ -171,8 +171,9 @@ func (x *expanding) chart(f found, u *Unit) (fields []object.Member, source obje
 // values files, which are files of that source.
 func (x *expanding) chartFolder(u *Unit, from fluxSource, name, chart object.Value) ([]object.Member, *object.Error) {
 	folder := path.Join(from.folder, name.Text)
-	if from.here && !isFile(x.repo.FS, path.Join(folder, chartFile)) {
-		return nil, x.missing(name.Pos, "there is no chart in the folder %q of the repository", folder)
+	isThere := func(name string) bool { return isFile(x.repo.FS, name) && !from.gone[name] }
+	if from.here && !isThere(path.Join(folder, chartFile)) {
+		return nil, from.missing(x, name.Pos, "there is no chart in the folder %q of the repository", folder)
 	}
 	for _, file := range x.written.plain { // Chart.yaml, and definitions in crds.
 		if from.here && subpath.Within(file, folder) {
@@ -191,11 +192,11 @@ func (x *expanding) chartFolder(u *Unit, from fluxSource, name, chart object.Val
 	for _, item := range list {
 		full := path.Join(from.folder, item.Text)
 		hasOwn = hasOwn || full == own
-		switch there := !from.here || isFile(x.repo.FS, full); {
+		switch there := !from.here || isThere(full); {
 		case there:
 			files = append(files, object.TextAt(full, item.Pos))
 		case lookup(chart, "ignoreMissingValuesFiles").Text != "true":
-			return nil, mistake(item.Pos, "", "there is no values file %q in the repository", full)
+			return nil, from.missing(x, item.Pos, "there is no values file %q in the repository", full)
 		}
 	}
 

@@ -11,6 +11,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-git/go-git/v5/config"
@@ -21,6 +22,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/source/flux/ignore"
 )
 
 // Bounds of a repository.
@@ -97,6 +99,8 @@ type scanned struct {
 	byName map[ID][]Written
 	// kustomizations are the files of kustomizations.
 	kustomizations []string
+	// ignores is set if a file says what Flux leaves out of its sources.
+	ignores bool
 	// charts are the folders of charts whose templates make objects of an engine, sorted.
 	charts []string
 	// specs are the files with documents of Ropewalk, and plain those with other objects.
@@ -116,10 +120,11 @@ var engineObject = regexp.MustCompile(`(fluxcd\.[a-z.]*io|argoproj\.io)(/v[0-9]|
 // Secrets that they may refer to.
 func (r Repository) scan(ctx context.Context) (scanned, error) {
 	out := scanned{byFile: map[string][]Written{}, byName: map[ID][]Written{}}
-	names, charts, err := r.files(ctx)
+	names, charts, ignores, err := r.files(ctx)
 	if err != nil {
 		return out, err
 	}
+	out.ignores = ignores || isFile(r.FS, ignore.File)
 	out.charts = slices.DeleteFunc(charts, func(folder string) bool { return !r.makesUnits(folder) })
 
 	// Most repositories have nothing of an engine, and no ConfigMap or Secret counts there.
@@ -232,9 +237,10 @@ func readFile(files fs.FS, name string) ([]byte, error) {
 	return fs.ReadFile(files, name)
 }
 
-// files returns the YAML and JSON files of the repository, sorted, and the folders of its charts.
+// files returns the YAML and JSON files of the repository, sorted, the folders of its charts, and
+// whether a file says what Flux leaves out.
 // Hidden folders, the templates of charts and the outputs of renders are left out.
-func (r Repository) files(ctx context.Context) (out, charts []string, err error) {
+func (r Repository) files(ctx context.Context) (out, charts []string, ignores bool, err error) {
 	seen := 0
 	err = fs.WalkDir(r.FS, path.Clean(r.Dir), func(name string, entry fs.DirEntry, err error) error {
 		seen++
@@ -256,10 +262,12 @@ func (r Repository) files(ctx context.Context) (out, charts []string, err error)
 			if entry.Name() == chartFile {
 				charts = append(charts, path.Dir(name))
 			}
+		case entry.Name() == ignore.File:
+			ignores = true
 		}
 		return nil
 	})
-	return out, charts, err
+	return out, charts, ignores, err
 }
 
 // isFile reports whether a regular file is there.
@@ -289,13 +297,25 @@ func (r Repository) submoduleOf(folder string) string {
 	return ""
 }
 
-// missing returns why a folder is not in the repository. It is no mistake if the folder is in a
+// missing returns why a folder or a file is not in the repository. It is no mistake if it is in a
 // submodule, which has files in a checkout alone.
 func (x *expanding) missing(pos object.Pos, format, folder string) *object.Error {
 	if module := x.repo.submoduleOf(folder); module != "" {
 		return warning(pos, "check it out: git submodule update --init; a revision has none of its files", "%q is in the submodule %q, whose files are not here", folder, module)
 	}
 	return mistake(pos, "", format, folder)
+}
+
+// inSubmodule returns why a kustomization has no file that it refers to, if the file is in a
+// submodule; nil for another mistake.
+func (x *expanding) inSubmodule(e *object.Error) *object.Error {
+	for _, name := range object.SortedKeys(x.overlays.parents) {
+		isNamed := slices.Contains(x.overlays.parents[name], e.Pos.File) && strings.Contains(e.Err.Error(), strconv.Quote(name))
+		if isNamed && x.repo.submoduleOf(name) != "" {
+			return x.missing(e.Pos, "%q is not there", name)
+		}
+	}
+	return nil
 }
 
 // unapplied returns the files with objects that no unit applies, and warns of specs of Ropewalk that

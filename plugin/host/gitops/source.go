@@ -12,6 +12,8 @@ import (
 
 	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/source/flux/ignore"
+	"github.com/ropewalk/ropewalk/source/rootfs"
 )
 
 // fluxSource is where the files of a unit of Flux come from.
@@ -19,6 +21,8 @@ type fluxSource struct {
 	// here is set if they are those of this repository, in folder.
 	here   bool
 	folder string
+	// gone are the files and folders of the repository that Flux leaves out of it.
+	gone map[string]bool
 	// noModules is set if Flux leaves the submodules out.
 	noModules bool
 	// reference is that of a component whose files come from elsewhere.
@@ -32,14 +36,16 @@ func (x *expanding) source(f found, ref object.Value) fluxSource {
 	kind := cmp.Or(ref.TextOf("kind"), kindGitRepository)
 	id := ID{f.cluster, kind, cmp.Or(ref.TextOf("namespace"), f.named("").Namespace), ref.TextOf("name")}
 	if folder, ok := x.localFolder(id); ok {
-		return fluxSource{here: true, folder: folder}
+		return x.sourceHere(id.Kind, folder, "")
 	}
 	w, known := x.lookup(id)
 	url := w.text("spec", "url")
 	bootstrap := !known && (kind == kindGitRepository || kind == kindOCIRepository)
 	switch {
 	case bootstrap || kind == kindGitRepository && known && x.isHere(url, w, f):
-		return fluxSource{here: true, folder: x.rootOf(f), noModules: known && !w.is("spec", "recurseSubmodules")}
+		here := x.sourceHere(kind, x.rootOf(f), w.text("spec", "ignore"))
+		here.noModules = known && !w.is("spec", "recurseSubmodules")
+		return here
 	case kind == kindExternalArtifact:
 		return x.externalArtifact(id, ref)
 	case !known:
@@ -48,11 +54,48 @@ func (x *expanding) source(f found, ref object.Value) fluxSource {
 	case kind == kindOCIRepository:
 		folder := x.rootOf(f)
 		if own, known := x.isOwn(url); own || !known && folder != "" {
-			return fluxSource{here: true, folder: folder}
+			return x.sourceHere(kind, folder, w.text("spec", "ignore"))
 		}
 		return fluxSource{reference: referenceOf("oci", ociURL(url, w.at("spec", "ref")), ref.Pos)}
 	}
 	return fluxSource{problem: warning(ref.Pos, "name a folder for it with --local-sources "+id.source()+"=DIR", "the files of %s %q are in the cluster alone", kind, id.Name)}
+}
+
+// sourceHere returns a folder of the repository as a source of a kind, whose spec.ignore is given.
+func (x *expanding) sourceHere(kind, folder, ignored string) fluxSource {
+	return fluxSource{here: true, folder: folder, gone: x.leftOut(kind, folder, ignored)}
+}
+
+// leftOut returns the files and folders of the repository that Flux leaves out of the source that it
+// makes of a folder. What it ignores by default is seldom a manifest: without patterns of the user
+// nothing is looked for.
+func (x *expanding) leftOut(kind, folder, ignored string) map[string]bool {
+	key := strings.Join([]string{kind, folder, ignored}, "\x00")
+	if out, known := x.gone[key]; known || ignored == "" && !x.written.ignores {
+		return out
+	}
+	out := map[string]bool{}
+	x.gone[key] = out
+	root, err := rootfs.Of(x.repo.FS, path.Clean(folder))
+	if err != nil {
+		return out // It is told where a file of the folder is read.
+	}
+	names, err := ignore.LeftOut(root, kind, ignored)
+	if err != nil {
+		x.warn(object.Pos{File: path.Join(folder, ignore.File)}, "", "what Flux leaves out of the source is not known: %w", err)
+	}
+	for name := range names {
+		out[path.Join(folder, name)] = true
+	}
+	return out
+}
+
+// missing returns why a file or a folder is not in a source.
+func (s fluxSource) missing(x *expanding, pos object.Pos, format, name string) *object.Error {
+	if s.gone[name] {
+		return mistake(pos, "take it back with a line such as !/"+name, "Flux leaves %q out of the source, by %s or spec.ignore of the source", name, ignore.File)
+	}
+	return x.missing(pos, format, name)
 }
 
 // source returns the name of a source as flags have it: KIND/NAMESPACE/NAME.
@@ -184,7 +227,7 @@ func ociURL(url string, ref object.Value) string {
 
 // resourcesBelow returns the manifests and the kustomizations in a folder, as Flux lists them in the
 // kustomization that it writes: each folder with a kustomization counts as a whole.
-func (x *expanding) resourcesBelow(at, below string) []string {
+func (x *expanding) resourcesBelow(at, below string, gone map[string]bool) []string {
 	entries, err := fs.ReadDir(x.repo.FS, path.Join(at, below))
 	if err != nil {
 		return nil
@@ -193,11 +236,11 @@ func (x *expanding) resourcesBelow(at, below string) []string {
 	for _, entry := range entries {
 		name := path.Join(below, entry.Name())
 		switch {
-		case isExcluded(entry.Name()):
+		case isExcluded(entry.Name()) || gone[path.Join(at, name)]:
 		case entry.IsDir() && x.hasKustomization(path.Join(at, name)):
 			out = append(out, name)
 		case entry.IsDir():
-			out = append(out, x.resourcesBelow(at, name)...)
+			out = append(out, x.resourcesBelow(at, name, gone)...)
 		case entry.Type().IsRegular() && project.IsDocument(name) && path.Ext(name) != ".json":
 			out = append(out, name)
 		}

@@ -105,6 +105,8 @@ type Unit struct {
 	// Problem is why it cannot be rendered here; nil if it can be. It is a warning if no file of the
 	// repository is wrong: what is missing is in the cluster alone, or with a plugin.
 	Problem *object.Error
+	// gone are the files of the repository that its source does not have.
+	gone map[string]bool
 }
 
 // Label returns the name of the spec of a unit.

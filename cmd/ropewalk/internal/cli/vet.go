@@ -94,13 +94,17 @@ func (a commands) runVet(ctx context.Context, flags *command.ProjectFlags, forma
 	if err := a.printFindings(format, findings, results, strings.Join(good, "; ")); err != nil {
 		return err
 	}
-	if err := findings.Err(); err != nil {
-		return errors.Join(command.ErrReported, err)
+	text := found.Summary()
+	mistakes := findings.Err()
+	if mistakes == nil {
+		text = strings.Join(good, "\n") + "\n" + text
+	} else {
+		mistakes = errors.Join(command.ErrReported, mistakes)
 	}
 	if format != "text" {
-		return nil
+		return mistakes
 	}
-	return a.Print(strings.Join(good, "\n") + "\n" + found.Summary())
+	return errors.Join(a.Print(text), mistakes)
 }
 
 // resultsOf returns the findings of a project, or of paths.

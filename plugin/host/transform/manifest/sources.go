@@ -21,6 +21,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/configmap"
+	"github.com/ropewalk/ropewalk/source/flux/ignore"
 	"github.com/ropewalk/ropewalk/source/local"
 	"github.com/ropewalk/ropewalk/source/rootfs"
 )
@@ -89,7 +90,8 @@ func openFolder(files fs.FS, dir, source string) (folder, error) {
 	}
 	var gone map[string]bool
 	if err == nil {
-		gone, err = leftOut(root, source)
+		kind, _, _ := strings.Cut(source, "/")
+		gone, err = ignore.LeftOut(root, kind, "") // The field spec.ignore is in the cluster.
 	}
 	return folder{dir: dir, files: visible{root, gone}}, err
 }

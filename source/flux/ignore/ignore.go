@@ -1,7 +1,11 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package manifest
+// Package ignore tells which files of a folder the source-controller of Flux leaves out of the artifact
+// that it makes of it.
+//
+// Its files are read in bounds, and it follows no links.
+package ignore
 
 import (
 	"fmt"
@@ -14,12 +18,14 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
 
-	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/source/rootfs"
 )
 
-// ignoreFile names the files of a folder that are not part of its artifact.
-const ignoreFile = ".sourceignore"
+// File names the files of a folder that are not part of its artifact.
+const File = ".sourceignore"
+
+// maxFile is how many bytes such a file may have.
+const maxFile = 4 << 20
 
 // vcsIgnored is what no artifact of a repository has unless a .sourceignore takes it back, and
 // defaultIgnored what one without any .sourceignore has not, too.
@@ -31,13 +37,12 @@ const (
 		"**/.goreleaser.yml,**/.sops.yaml,**/.flux.yaml"
 )
 
-// leftOut returns the files that the source-controller leaves out of the artifact that it makes of
-// a folder for a source (Kind/namespace/name): what is neither a file nor a folder, and what is
-// ignored. A folder is in the artifact if anything below it is. The field spec.ignore of the
-// source is in the cluster, and the maker of an ExternalArtifact decides itself what is in it.
-func leftOut(root rootfs.Folder, source string) (map[string]bool, error) {
+// LeftOut returns the files that the source-controller leaves out of the artifact that it makes of
+// a folder for a source of a kind: what is neither a file nor a folder, and what is ignored by the files
+// in it or by more, the field spec.ignore of the source. A folder is in the artifact if anything below
+// it is. The maker of an ExternalArtifact decides itself what is in it.
+func LeftOut(root rootfs.Folder, kind, more string) (map[string]bool, error) {
 	// The folder is read before any pattern counts.
-	kind, _, _ := strings.Cut(source, "/")
 	if kind == "ExternalArtifact" {
 		return nil, nil
 	}
@@ -60,7 +65,7 @@ func leftOut(root rootfs.Folder, source string) (map[string]bool, error) {
 			switch {
 			case e.IsDir() && !strings.HasPrefix(e.Name(), "."): // Hidden ones are in no source.
 				left = append(left, name)
-			case e.Name() == ignoreFile && e.Type().IsRegular() && (kind != "Bucket" || dir == "."):
+			case e.Name() == File && e.Type().IsRegular() && (kind != "Bucket" || dir == "."):
 				patterns, err := patternsIn(root, dir)
 				if err != nil {
 					return nil, err
@@ -69,6 +74,8 @@ func leftOut(root rootfs.Folder, source string) (map[string]bool, error) {
 			}
 		}
 	}
+
+	own = append(own, parse(more, nil)...)
 
 	// A folder is left out if all in it is.
 	matcher := gitignore.NewMatcher(slices.Concat(defaults(kind, len(own) > 0), own))
@@ -102,8 +109,8 @@ func defaults(kind string, overruled bool) (out []gitignore.Pattern) {
 }
 
 // patternsIn returns the patterns of the .sourceignore of a folder.
-func patternsIn(root rootfs.Folder, dir string) (out []gitignore.Pattern, err error) {
-	data, err := readIgnored(root, path.Join(dir, ignoreFile))
+func patternsIn(root rootfs.Folder, dir string) ([]gitignore.Pattern, error) {
+	data, err := readIgnored(root, path.Join(dir, File))
 	if err != nil {
 		return nil, err
 	}
@@ -111,12 +118,17 @@ func patternsIn(root rootfs.Folder, dir string) (out []gitignore.Pattern, err er
 	if dir != "." {
 		domain = strings.Split(dir, "/")
 	}
-	for _, line := range strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n") {
+	return parse(string(data), domain), nil
+}
+
+// parse returns the patterns of a text, which count below a folder.
+func parse(text string, domain []string) (out []gitignore.Pattern) {
+	for _, line := range strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n") {
 		if !strings.HasPrefix(line, "#") && strings.TrimSpace(line) != "" {
 			out = append(out, gitignore.ParsePattern(line, domain))
 		}
 	}
-	return out, nil
+	return out
 }
 
 // readIgnored reads a .sourceignore of bounded size.
@@ -126,9 +138,9 @@ func readIgnored(root rootfs.Folder, name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // it was read
-	data, err := io.ReadAll(io.LimitReader(f, spec.MaxFile+1))
-	if err == nil && len(data) > spec.MaxFile {
-		err = fmt.Errorf("%s: %w: more than %d bytes", name, fs.ErrInvalid, spec.MaxFile)
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = fmt.Errorf("%s: %w: more than %d bytes", name, fs.ErrInvalid, maxFile)
 	}
 	return data, err
 }
