@@ -77,7 +77,7 @@ func TestUnitsAreWhatTheRepoServerRenders(t *testing.T) {
 			source.RepoURL = fleetURL
 			want, err := r.client.GenerateManifest(t.Context(), request(repo, &source))
 			require.NoError(t, err)
-			require.Equal(t, objectsOf(t, want.Manifests), r.programs.unit(t, root, "source: "+sourceText(t, source)))
+			require.Equal(t, objectsOf(t, want.Manifests, "shop"), r.programs.unit(t, root, "source: "+sourceText(t, source)))
 		})
 	}
 }
@@ -99,7 +99,7 @@ func TestUnitsOfSeveralSourcesAreWhatTheRepoServerRenders(t *testing.T) {
 		manifests = append(manifests, answer.Manifests...)
 	}
 	text := "sources: [" + sourceText(t, chart) + ", " + sourceText(t, plain) + ", " + sourceText(t, values) + "]"
-	require.Equal(t, objectsOf(t, manifests), r.programs.unit(t, root, text))
+	require.Equal(t, objectsOf(t, manifests, "shop"), r.programs.unit(t, root, text))
 }
 
 // newUnits starts a repo-server with Helm and kustomize, and returns the files of a repository.
@@ -154,11 +154,12 @@ spec:
 	for _, item := range list.Items {
 		manifests = append(manifests, string(item))
 	}
-	return objectsOf(t, manifests)
+	return objectsOf(t, manifests, "shop")
 }
 
-// objectsOf are objects as sorted YAML, without what is set aside.
-func objectsOf(t *testing.T, manifests []string) []string {
+// objectsOf are objects as sorted YAML, without what is set aside. Those without a namespace are in
+// the given one.
+func objectsOf(t *testing.T, manifests []string, namespace string) []string {
 	t.Helper()
 	out := make([]string, 0, len(manifests))
 	for _, text := range manifests {
@@ -177,7 +178,7 @@ func objectsOf(t *testing.T, manifests []string) []string {
 			}
 		}
 		if _, named := meta["namespace"]; !named && object["kind"] != "CustomResourceDefinition" {
-			meta["namespace"] = "shop"
+			meta["namespace"] = namespace
 		}
 		data, err := yaml.Marshal(object)
 		require.NoError(t, err)

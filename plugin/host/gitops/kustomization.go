@@ -180,54 +180,65 @@ func (x *expanding) withoutLater(entries []Written) []Written {
 func (x *expanding) overlaid(ctx context.Context, written []Written) ([]entry, error) {
 	var out []entry
 	rendered := map[string]bool{}
+	broken := map[string][]Written{}
+	problems := map[string]error{}
 	for _, w := range written {
+		// Each kustomization is rendered once, whichever of its files comes first.
+		known := x.overlays.patches[w.Pos.File] // What changes an object is none.
 		roots := x.overlays.roots(w.Pos.File)
-		known := false
 		for _, root := range roots {
 			if _, done := rendered[root]; !done {
-				made, err := x.renderRoot(ctx, root)
+				made, problem, err := x.renderRoot(ctx, root)
 				if err != nil {
 					return nil, err
 				}
-				rendered[root] = len(made) > 0
+				rendered[root] = problem == nil
+				problems[root] = problem
 				out = append(out, made...)
 			}
 			known = known || rendered[root]
 		}
-		switch {
-		case known || x.overlays.patches[w.Pos.File]:
-		default:
-			if len(roots) > 0 {
-				x.warn(w.Pos, "mend it: ropewalk render "+path.Dir(roots[0]),
-					"%s is read as this file has it, and not as %s: it does not render", w.named(""), printable.List(roots, mostNamed))
-			}
-			out = append(out, entry{w, w.Pos.File})
+		if known {
+			continue
 		}
+		out = append(out, entry{w, w.Pos.File})
+		if len(roots) > 0 {
+			broken[roots[0]] = append(broken[roots[0]], w)
+		}
+	}
+
+	// Tell of each kustomization that does not render, and not of each of its files.
+	for _, root := range object.SortedKeys(broken) {
+		units := broken[root]
+		name := units[0].named("").String()
+		if more := len(units) - 1; more > 0 {
+			name += " and " + printable.Count(more, "other unit")
+		}
+		x.warn(units[0].Pos, "mend it: ropewalk render "+path.Dir(root), "of %s the files are read, and not what %s makes of them, as it does not render: %w", name, root, problems[root])
 	}
 	return out, nil
 }
 
-// renderRoot returns the objects of a kustomization that no unit renders; none if it does not render.
+// renderRoot returns the objects of a kustomization that no unit renders, or why it does not render.
 // The files with units that it is made of are not looked at again.
-func (x *expanding) renderRoot(ctx context.Context, file string) ([]entry, error) {
+func (x *expanding) renderRoot(ctx context.Context, file string) (out []entry, problem, err error) {
 	at := object.Pos{File: file, Line: 1, Column: 1}
-	built := mapOf(at, member("path", object.TextAt(path.Dir(file), at)), member("loadRestrictor", object.TextAt("none", at)))
+	built := mapOf(at, member("path", object.TextAt(path.Dir(file), at)), member("loadRestrictor", object.TextAt("none", at)), member("enableHelm", object.BoolAt(true, at)))
 	u := Unit{ID: ID{Kind: kindKustomization, Name: path.Dir(file)}, Pos: at, Components: []object.Value{mapOf(at, member("kustomize", built))}}
 	made, err := x.render(ctx, u, mentionsUnits)
 	switch {
 	case ctx.Err() != nil:
-		return nil, ctx.Err()
+		return nil, nil, ctx.Err()
 	case IsInstallation(err):
-		return nil, err
+		return nil, nil, err
 	case err != nil:
-		return nil, nil
+		return nil, x.problemOf(u, err).Err, nil
 	}
 	for _, name := range made.Read {
 		x.read[name] = x.read[name] || slices.ContainsFunc(x.written.byFile[name], isUnit)
 	}
-	var out []entry
 	for _, m := range made.Objects {
 		out = append(out, entry{Written{Value: valueOf(m.Object, x.writtenAt(m)), Rendered: true}, file})
 	}
-	return out, nil
+	return out, nil, nil
 }
