@@ -104,6 +104,7 @@ func (p programs) application(t *testing.T, root string, app v1alpha1.Applicatio
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.CopyFS(dir, os.DirFS(root)))
+	git(t, dir, "init", "--quiet") // The root of the repository is above the Application.
 	source := app.Spec.GetSource()
 	namespace := app.Namespace
 	if namespace == "" {
