@@ -192,7 +192,7 @@ func (t *templater) functions() template.FuncMap {
 // wide matches a verb of printf with a width of four digits or more, or one that is an argument.
 var wide = regexp.MustCompile(`%[^a-zA-Z%]*([0-9]{4}|\*)`)
 
-// formatted is printf with bounded widths.
+// formatted writes a text as printf does, with bounded widths.
 func formatted(format string, args ...any) (string, error) {
 	if wide.MatchString(format) {
 		return "", errors.New("printf takes widths of at most 999")

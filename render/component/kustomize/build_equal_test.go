@@ -52,7 +52,7 @@ func TestObjectsEqualThoseOfTheLibrary(t *testing.T) {
 			got, err := json.Marshal(out.Objects[i].Object)
 			require.NoError(t, err)
 			require.JSONEq(t, string(expected), string(got), dir)
-			require.NotZero(t, out.Objects[i].Pos.Line, dir)
+			require.NotZero(t, out.Objects[i].Pos.Line, "%s: %s", dir, out.Objects[i].Object["metadata"])
 		}
 		built++
 		return nil

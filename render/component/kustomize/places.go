@@ -42,11 +42,13 @@ type places struct {
 	*build
 	// kustomizations are by the path of their file.
 	kustomizations map[string]*kustomization
-	used           map[string]map[int]bool
+	// used counts the objects that each document of a file was found for: several kustomizations may
+	// use one base.
+	used map[string]map[int]int
 }
 
 func (b *build) places() places {
-	p := places{build: b, kustomizations: map[string]*kustomization{}, used: map[string]map[int]bool{}}
+	p := places{build: b, kustomizations: map[string]*kustomization{}, used: map[string]map[int]int{}}
 	for _, k := range b.made {
 		p.kustomizations[k.name] = k
 	}
@@ -67,18 +69,20 @@ func (p places) of(r Result) object.Pos {
 	}
 	name := strings.TrimPrefix(at, treeDir+"/")
 	if p.used[name] == nil {
-		p.used[name] = map[int]bool{}
+		p.used[name] = map[int]int{}
 	}
+	// Of documents that fit alike, the one with the fewest objects so far is meant.
 	best, score := -1, 0
 	for i, d := range p.docs[name] {
-		if s := likeness(d, r.Object); s > score && !p.used[name][i] {
+		s := likeness(d, r.Object)
+		if s > score || s == score && p.used[name][i] < p.used[name][best] {
 			best, score = i, s
 		}
 	}
 	if best < 0 {
 		return p.posOf(name, 0, 0)
 	}
-	p.used[name][best] = true
+	p.used[name][best]++
 	return p.posOf(name, p.docs[name][best].line, p.docs[name][best].column)
 }
 
