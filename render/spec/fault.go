@@ -244,7 +244,7 @@ func (f fault) openQuote() object.Pos {
 		return object.Pos{}
 	}
 	// A quote opens a text if it stands at a beginning, in a line where no quote of its kind is open.
-	opening := f.text.posAt(first)
+	opening := f.posAt(first)
 	before := f.text.line(opening.Line)[:opening.Column-1]
 	if len(before) > 0 && strings.IndexByte(" [{,:", before[len(before)-1]) < 0 {
 		return object.Pos{}

@@ -27,9 +27,9 @@ func TestWhatFluxLeavesOutOfItsSourceIsNoEntryAndNotRendered(t *testing.T) {
 	units := map[string]string{}
 	found := expand(t, ignoring(), "https://git.example.com/acme/fleet")
 	for _, u := range found.Units {
-		units[u.ID.String()] = string(u.Files["apps/kustomization.yaml"])
+		units[u.String()] = string(u.Files["apps/kustomization.yaml"])
 		if u.Problem != nil {
-			units[u.ID.String()] = u.Problem.Error()
+			units[u.String()] = u.Problem.Error()
 		}
 	}
 	require.Len(t, units, 3, "the examples are no entries, and Argo CD reads them")

@@ -114,10 +114,10 @@ type part struct {
 }
 
 func (p part) reject(hint, format string, args ...any) {
-	p.decoder.failAt(p.Pos, p.loc, hint, format, args...)
+	p.failAt(p.Pos, p.loc, hint, format, args...)
 }
 func (p part) advise(hint, format string, args ...any) {
-	p.decoder.warnAt(p.Pos, p.loc, hint, format, args...)
+	p.warnAt(p.Pos, p.loc, hint, format, args...)
 }
 
 // failBeside reports a mistake, with a note of the other part that it is about if that part comes
@@ -204,7 +204,7 @@ func (p part) number() (n int, ok bool) {
 func (p part) open(hintFor func(name string) string) object.Value {
 	for _, m := range p.Members {
 		if hint := hintFor(m.Name); hint != "" {
-			p.decoder.failAt(m.Pos, p.loc.To(m.Name), hint, "%q is set by Ropewalk", m.Name)
+			p.failAt(m.Pos, p.loc.To(m.Name), hint, "%q is set by Ropewalk", m.Name)
 		}
 	}
 	p.warnLiterals(useValue)

@@ -131,7 +131,7 @@ func (p part) reportNulls(project object.Value) {
 		field := part{p.decoder, m.Value, p.loc.To(m.Name)}
 		missing := base.Kind == object.KindNone || base.Kind == object.KindNull
 		if m.Value.Kind == object.KindNull && missing {
-			p.decoder.failAt(m.Pos, field.loc, "write a value, or remove the field", "is null")
+			p.failAt(m.Pos, field.loc, "write a value, or remove the field", "is null")
 		}
 		field.reportNulls(base)
 	}

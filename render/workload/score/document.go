@@ -112,7 +112,7 @@ func (p part) warnUnknown(table document.Field) {
 		near, ok := object.Nearest(m.Name, names)
 		slip := strings.HasPrefix(near, m.Name) || object.Distance(strings.ToLower(m.Name), strings.ToLower(near)) <= slips
 		if ok && slip {
-			p.decoder.warnAt(m.Pos, p.loc.To(m.Name), "did you mean \""+near+"\"?", "%s has no meaning here", shown(m.Name))
+			p.warnAt(m.Pos, p.loc.To(m.Name), "did you mean \""+near+"\"?", "%s has no meaning here", shown(m.Name))
 		}
 	}
 }

@@ -30,7 +30,7 @@ type target struct {
 
 // rejectPath reports a mistake at the path of t.
 func (t target) rejectPath(hint, format string, args ...any) {
-	t.decoder.failAt(t.namePos, t.loc, hint, format, args...)
+	t.failAt(t.namePos, t.loc, hint, format, args...)
 }
 
 // mounts decodes the files and the volumes of a container, and checks that they do not exclude
@@ -102,7 +102,7 @@ func (p part) targets() []target {
 			t := target{entry: e}
 			t.path = e.absolute(e.namePos, e.loc, e.name)
 			if inner, ok := e.Get("target"); ok && inner.Text != e.name {
-				e.decoder.failAt(inner.Pos, e.loc.To("target"), "remove target", "differs from the path that is its key")
+				e.failAt(inner.Pos, e.loc.To("target"), "remove target", "differs from the path that is its key")
 			}
 			out = append(out, t)
 		}

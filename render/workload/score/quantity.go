@@ -34,7 +34,7 @@ func (p part) quantities(extra bool) []Pair {
 			} else if object.DidYouMean(e.name, []string{"cpu", "memory"}) == "" {
 				hint = "what Score does not know goes under metadata.containers.NAME.resources"
 			}
-			e.decoder.failAt(e.namePos, e.loc, hint, "unknown field %s", shown(e.name))
+			e.failAt(e.namePos, e.loc, hint, "unknown field %s", shown(e.name))
 			continue
 		}
 		out = append(out, Pair{Name: e.name, NamePos: e.namePos, Value: e.quantity()})

@@ -154,14 +154,14 @@ func (p part) checkFields(b Broker) {
 			}
 		}
 		hint := "remove it; it is a field of type: " + strings.Join(others, ", ")
-		p.decoder.failAt(m.Pos, loc, hint, "a queue of type %s has no %s", b.Type, m.Name)
+		p.failAt(m.Pos, loc, hint, "a queue of type %s has no %s", b.Type, m.Name)
 	}
 	for _, name := range b.Needs {
 		if p.doc.Defaults {
 			break
 		}
 		if loc := p.loc.To(name); !p.field(name).given() && !p.Known(loc.Path()) {
-			p.decoder.failAt(p.Pos, loc, "write "+name+" beside type: "+b.Type, "is missing")
+			p.failAt(p.Pos, loc, "write "+name+" beside type: "+b.Type, "is missing")
 		}
 	}
 }

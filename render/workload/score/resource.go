@@ -31,7 +31,7 @@ func (e entry) resource() Resource {
 		out.Type.Value = ""
 	}
 	if properties, ok := e.Get("properties"); ok {
-		e.decoder.warnAt(properties.Pos, e.loc.To("properties"), "remove properties",
+		e.warnAt(properties.Pos, e.loc.To("properties"), "remove properties",
 			"older files declare outputs here; the outputs of a resource follow from its type")
 	}
 	return out

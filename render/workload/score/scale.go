@@ -213,7 +213,7 @@ func (p part) requests() object.Value {
 	p.field("hosts").warnLiterals(useValue)
 	p.field("paths").warnLiterals(useValue)
 	if hosts := p.loc.To("hosts"); !p.field("hosts").given() && !p.Known(hosts.Path()) {
-		p.decoder.failAt(p.Pos, hosts, "write the hosts that requests are for: hosts: [api.example.com]", "is missing")
+		p.failAt(p.Pos, hosts, "write the hosts that requests are for: hosts: [api.example.com]", "is missing")
 	}
 	return p.Value
 }

@@ -117,14 +117,14 @@ func (t *target) checkExisting(ctx context.Context) {
 	}
 
 	// Compare the objects of each list.
-	compare := func(o *unstructured.Unstructured) error {
-		if e := byRef[plane.RefOf(o)]; e != nil {
-			t.compare(e, o)
-		}
-		return nil
-	}
 	err := t.plane.Each(ctx, len(places), func(ctx context.Context, i int) error {
-		err := t.plane.List(ctx, t.kinds[places[i].GroupKind()], places[i].Namespace, 0, compare)
+		kind := t.kinds[places[i].GroupKind()]
+		err := t.plane.List(ctx, kind, places[i].Namespace, 0, func(o *unstructured.Unstructured) error {
+			if e := byRef[plane.RefOf(o)]; e != nil {
+				t.compare(e, o)
+			}
+			return nil
+		})
 		return plane.IgnoreNotFound(err)
 	})
 	if err != nil {
