@@ -147,23 +147,6 @@ func TestMistakesOfACustomResourceComeTogether(t *testing.T) {
 	}, lines)
 }
 
-// An old version of Flux may be that of the cluster, unless the definition says what the cluster serves.
-func TestAnOldVersionOfFluxIsAMistakeOnlyByTheDefinitionOfTheCluster(t *testing.T) {
-	old := node(parse(t, "{apiVersion: kustomize.toolkit.fluxcd.io/v1beta2, kind: Kustomization, metadata: {name: a}}"))
-	findings := judge(check.New(check.Options{}), old)
-	require.Len(t, findings, 1)
-	require.Equal(t, object.SeverityWarning, findings[0].Severity)
-	require.Equal(t, "kustomize.toolkit.fluxcd.io/v1beta2 Kustomization is not served by newer releases of Flux, and was not checked", findings[0].Message)
-	require.Contains(t, findings[0].Hint, "use kustomize.toolkit.fluxcd.io/v1")
-
-	named := parse(t, `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: kustomizations.kustomize.toolkit.fluxcd.io}, spec: {group: kustomize.toolkit.fluxcd.io, scope: Namespaced,
-  names: {plural: kustomizations, kind: Kustomization}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}`)
-	findings = judge(check.New(check.Options{CRDs: []object.Object{named}}), old)
-	require.Len(t, findings, 1)
-	require.Equal(t, object.SeverityError, findings[0].Severity)
-	require.Equal(t, "kustomize.toolkit.fluxcd.io/v1beta2 Kustomization is not served", findings[0].Message)
-}
-
 func TestKeysOfListsAreComparedInFull(t *testing.T) {
 	const pod = `{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: a, image: a, env: [{name: %s, value: x}, {name: %s, value: x}]}]}}`
 	prefix := strings.Repeat("A", 62)

@@ -95,11 +95,6 @@ func reportNotServed(a *finding.Value, d *Definition) {
 		served[i] = d.Group + "/" + v
 	}
 	f := a.Field("apiVersion").Fail(finding.RuleAPIVersion, "%s %s is not served", a.Root().APIVersion(), a.Root().Kind())
-	if d.builtIn && strings.HasSuffix(d.Group, ".toolkit.fluxcd.io") {
-		// Flux serves an old version for several releases, and the cluster may have one of these.
-		f.Severity = object.SeverityWarning
-		f.Message += " by newer releases of Flux, and was not checked"
-	}
 	switch len(served) {
 	case 0:
 		f.Hint = "the CustomResourceDefinition serves no version"

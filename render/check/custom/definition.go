@@ -31,8 +31,6 @@ type Definition struct {
 	Versions []*definitionVersion `json:"versions"`
 
 	digest [sha256.Size]byte
-	// builtIn is set if it is of the built-in set, and not one that the user names.
-	builtIn bool
 }
 
 // definitionVersion is one version; its schema stays text until an object of

@@ -55,7 +55,6 @@ func (s *Schemas) BuiltIn(group, kind string) *Definition {
 		// The set is checked by a test: what cannot be read is treated as absent.
 		if read, err := readDefinition(content); err == nil {
 			d = read
-			d.builtIn = true
 		}
 	}
 	s.builtIn[key] = d
