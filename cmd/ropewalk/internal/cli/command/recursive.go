@@ -367,20 +367,17 @@ func (a *App) hintUnits(ctx context.Context, p *ProjectFlags, err error, files f
 		return err
 	}
 	kinds := gitops.Repository{FS: os.DirFS(folder), Dir: "."}.Kinds(ctx)
-	hint := "this folder has " + strings.Join(kinds, " and ") + ": use -r"
 	if len(kinds) == 0 {
-		hint = "create a project with ropewalk init; -r finds Applications, ApplicationSets, Kustomizations " +
-			"and HelmReleases in YAML files and in charts, and there is none"
+		return err
 	}
+	hint := "this folder has " + strings.Join(kinds, " and ") + ": use -r"
 	for _, e := range mistakes {
 		if errors.Is(e, project.ErrNoSpec) {
 			e.Hint = hint
 			return err
 		}
 	}
-	if len(kinds) > 0 {
-		a.Note("ropewalk: %s to render what they apply\n", hint)
-	}
+	a.Note("ropewalk: %s to render what they apply\n", hint)
 	return err
 }
 
